@@ -1,0 +1,34 @@
+"""Measure accuracy and confidence of one model's graded samples, with intervals."""
+
+import argparse
+import sys
+
+from candor import tables
+from candor.confidence.metrics import measure
+
+
+def main(arguments: argparse.Namespace) -> None:
+    grades = tables.read(arguments.grades, tables.GRADES)
+    settings = {name: getattr(arguments, name) for name in ("seed", "name", "resamples", "level")}
+    identity = {name: getattr(arguments, name) for name in ("model", "dataset", "scheme")}
+    tables.write_json({**identity, **settings, "difficulties": measure(grades, **settings)}, arguments.output)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--grades", required=True, metavar="PARQUET")
+    parser.add_argument("--output", required=True, metavar="JSON")
+    parser.add_argument("--model", required=True, metavar="LABEL", help="name of the model in tables")
+    parser.add_argument("--dataset", required=True, metavar="LABEL", help="name of the dataset in tables")
+    parser.add_argument("--scheme", required=True, metavar="NAME", help="scheme or baseline, such as log-1/ln202")
+    parser.add_argument(
+        "--name", required=True, help="what is measured, such as model/dataset/variant; seeds the bootstrap"
+    )
+    parser.add_argument("--seed", required=True, type=int)
+    parser.add_argument("--resamples", type=int, default=1000)
+    parser.add_argument("--level", type=float, default=0.95, help="of the intervals")
+    arguments = parser.parse_args()
+    try:
+        main(arguments)
+    except ValueError as error:
+        sys.exit(f"measure_confidence: {arguments.grades}: {' '.join(str(error).split())}")

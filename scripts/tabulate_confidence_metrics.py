@@ -1,0 +1,31 @@
+"""Gather the confidence metrics of all runs into the paper's tables, as CSV, Markdown and LaTeX."""
+
+import argparse
+import sys
+
+from candor.report.tables import (
+    confidence_metrics,
+    confidence_metrics_latex,
+    confidence_metrics_markdown,
+    read_metrics,
+)
+from candor.tables import write_text
+
+
+def main(arguments: argparse.Namespace) -> None:
+    table = confidence_metrics(read_metrics(arguments.metrics))
+    write_text(table.write_csv(), arguments.csv)
+    write_text(confidence_metrics_markdown(table), arguments.markdown)
+    write_text(confidence_metrics_latex(table), arguments.latex)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--metrics", required=True, nargs="+", metavar="JSON", help="in the order of the tables' rows")
+    parser.add_argument("--csv", required=True)
+    parser.add_argument("--markdown", required=True)
+    parser.add_argument("--latex", required=True)
+    try:
+        main(parser.parse_args())
+    except ValueError as error:
+        sys.exit(f"tabulate_confidence_metrics: {' '.join(str(error).split())}")

@@ -1,0 +1,329 @@
+"""HotpotQA and HotpotQA-Modified (paper E.2, E.8): from the hub, from files or generated, to tables of questions."""
+
+import json
+import os
+import reprlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from string import Template
+from typing import Any, Literal
+
+import polars as pl
+
+from candor import tables
+from candor.config import Dataset, FileSource, GeneratedSource, HubSource
+from candor.data import two_hop
+from candor.data.randomness import draw
+from candor.vocabulary import DIFFICULTIES
+
+Split = Literal["train", "test"]
+
+PARAGRAPHS = 10
+SUPPORTING = 2
+
+REMOVED = {"easy": (2, 0), "medium": (1, 1), "hard": (0, 2)}
+"""HotpotQA-Modified: how many irrelevant and how many relevant paragraphs each difficulty has lost (paper E.2)."""
+
+_COLUMNS = ("id", "question", "answer", "level", "supporting_facts", "context")
+_HUB_SPLITS = {"train": "train", "test": "validation"}  # HotpotQA's own test split has no answers
+_ABSENT = object()
+
+
+class DataError(ValueError):
+    """A source cannot be read, or a row is not of its schema; the message names the file, the row and the field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One question of HotpotQA, the same whichever schema it came in."""
+
+    id: str
+    question: str
+    answer: str
+    level: str
+    """easy, medium or hard."""
+    paragraphs: tuple[tuple[str, str], ...]
+    """(title, text) of each source; a text is its sentences joined as they are, each with its own leading space."""
+    supporting: frozenset[str]
+    """Titles of the paragraphs that the answer needs."""
+
+
+def build(dataset: Dataset, split: Split, seed: int) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """Build one split of a dataset of kind hotpotqa or hotpotqa-modified.
+
+    The order of the rows, what is removed of each and the order of its sources depend on `seed` and its id alone.
+    `train_limit` and `test_limit` keep the first rows of that order, so that a smaller table is the head of a larger one.
+
+    Returns:
+        The table (`tables.QUESTIONS`), and a report: `read`, `dropped` (reason: count), `kept`, `rows` (of the table,
+        after the limit) and `difficulty` (difficulty: rows).
+
+    Raises:
+        DataError: as `load`, or no row is kept.
+    """
+    rows, dropped = load(dataset.source, split)
+    if not rows:
+        raise DataError(f"{dataset.label}, {split}: no row is left of {sum(dropped.values())}; dropped: {dropped}")
+    rows.sort(key=lambda row: draw(seed, "order", row.id))
+    kept = len(rows)
+    rows = rows[: dataset.train_limit if split == "train" else dataset.test_limit]
+    if dataset.kind == "hotpotqa-modified":
+        rows = [modify(row, seed) for row in rows]
+    rows = [shuffle(row, seed) for row in rows]
+    frame = pl.DataFrame([(row.id, prompt(row), row.answer, row.level) for row in rows], tables.QUESTIONS, orient="row")
+    counts = Counter(row.level for row in rows)
+    return frame, {
+        "read": kept + sum(dropped.values()),
+        "dropped": dropped,
+        "kept": kept,
+        "rows": len(rows),
+        "difficulty": {difficulty: counts[difficulty] for difficulty in DIFFICULTIES},
+    }
+
+
+def load(source: HubSource | FileSource | GeneratedSource, split: Split) -> tuple[list[Row], dict[str, int]]:
+    """Read one split of a source whole, in the official or in the hub's schema, or raise.
+
+    Kept are rows with a question and an answer, exactly 10 paragraphs of different titles, and exactly 2 supporting
+    titles, both among them. A row that is there twice is kept once. Where no row of a file has an id, it is derived
+    from the question and the answer.
+
+    Returns:
+        The rows that are kept, in the order of the source, and how many were dropped for each reason.
+
+    Raises:
+        DataError: a file cannot be read, a row is not of the schema, or two different rows share an id.
+    """
+    seen: dict[str, tuple[Row, str]] = {}
+    dropped: Counter[str] = Counter()
+    for name, places in _open(source, split):
+        has_ids = None
+        for place, raw in places:
+            where = f"{name}: {place}"
+            row = _parse(raw, where)
+            if has_ids is None:
+                has_ids = bool(row.id)
+            if bool(row.id) != has_ids:
+                expected = "an id, as the rows before have" if has_ids else "none, as in the rows before"
+                raise _wrong(where, "id", expected, row.id or _ABSENT)
+            if not has_ids:
+                row = replace(row, id=sha256(f"{row.question}\n{row.answer}".encode()).hexdigest()[:24])
+            earlier, earlier_where = seen.setdefault(row.id, (row, where))
+            if earlier_where == where:
+                continue
+            if earlier != row:
+                raise DataError(f"{where}: field 'id': {row.id!r} is also the id of other content, at {earlier_where}")
+            dropped["identical duplicate"] += 1
+        if has_ids is None:
+            raise DataError(f"{name}: empty; expected at least one row")
+    rows = []
+    for row, _ in seen.values():
+        if reason := _unusable(row):
+            dropped[reason] += 1
+        else:
+            rows.append(row)
+    return rows, dict(sorted(dropped.items()))
+
+
+def modify(row: Row, seed: int) -> Row:
+    """Remove two paragraphs of a row of ten, at random, and relabel it: HotpotQA-Modified (paper E.2).
+
+    With probability 1/3 each: two irrelevant ones (easy), one irrelevant and one relevant (medium), both relevant ones
+    (hard). The draws depend on `seed`, the row's id and the titles alone. `supporting` still names both relevant ones.
+    """
+    level = DIFFICULTIES[draw(seed, "fate", row.id) % 3]
+    irrelevant, relevant = REMOVED[level]
+    titles = sorted((title for title, _ in row.paragraphs), key=lambda title: draw(seed, "remove", row.id, title))
+    removed = [title for title in titles if title not in row.supporting][:irrelevant]
+    removed += [title for title in titles if title in row.supporting][:relevant]
+    return replace(row, level=level, paragraphs=tuple(p for p in row.paragraphs if p[0] not in removed))
+
+
+def shuffle(row: Row, seed: int) -> Row:
+    """Put a row's paragraphs in an order drawn from `seed`, its id and their titles (paper E.8: random order)."""
+    return replace(
+        row, paragraphs=tuple(sorted(row.paragraphs, key=lambda paragraph: draw(seed, "shuffle", row.id, paragraph[0])))
+    )
+
+
+def prompt(row: Row) -> str:
+    """Write the question prompt of paper E.8; its line breaks, which the text at hand has lost, are ours."""
+    question = (
+        "Based on the information sources given below and your existing knowledge, "
+        f"answer the following question: {row.question}"
+    )
+    sources = (f"Source {number}: {title}\n{text}" for number, (title, text) in enumerate(row.paragraphs, 1))
+    return "\n\n".join((question, *sources))
+
+
+def _unusable(row: Row) -> str | None:
+    """Say why a row is dropped, None where it is kept."""
+    titles = {title for title, _ in row.paragraphs}
+    if len(row.paragraphs) != PARAGRAPHS:
+        return f"{len(row.paragraphs)} paragraphs instead of {PARAGRAPHS}"
+    if len(titles) != PARAGRAPHS:
+        return "two paragraphs of one title"
+    if len(row.supporting) != SUPPORTING:
+        return f"{len(row.supporting)} supporting titles instead of {SUPPORTING}"
+    if not row.supporting <= titles:
+        return "supporting title without a paragraph"
+    if not row.question.strip() or not row.answer.strip():
+        return "blank question or answer"
+    return None
+
+
+def _open(source: HubSource | FileSource | GeneratedSource, split: Split) -> Iterator[tuple[str, Iterable]]:
+    """Yield the name of each file of a split and its rows, as (place in the file, what stands there)."""
+    if split not in _HUB_SPLITS:
+        raise DataError(f"no split is called {split!r}; valid: {', '.join(_HUB_SPLITS)}")
+    if isinstance(source, FileSource):
+        for path in source.train if split == "train" else source.test:
+            path = _expand(path)
+            yield str(path), _read(path)
+    elif isinstance(source, HubSource):
+        yield f"{source.hub} at {source.revision[:8]}, {_HUB_SPLITS[split]}", _download(source, split)
+    else:
+        count = source.generated_train if split == "train" else source.generated_test
+        yield f"two-hop, {split}", ((f"row {index}", two_hop.row(split, index)) for index in range(count))
+
+
+def _download(source: HubSource, split: Split) -> Iterator[tuple[str, Any]]:
+    from datasets import load_dataset  # of the model environment; files and the generator do without it
+
+    try:
+        rows = load_dataset(
+            source.hub, source.config, revision=source.revision, split=_HUB_SPLITS[split], columns=list(_COLUMNS)
+        )
+    except Exception as error:  # whatever it is (network, name, revision, columns), the remedy is the same
+        raise DataError(
+            f"{source.hub} at {source.revision}: cannot be loaded from the hub ({error}); check hub, config and revision, "
+            "or give files instead (source: {train: [...], test: [...]})"
+        ) from error
+    return ((f"row {index}", row) for index, row in enumerate(rows))
+
+
+def _expand(path: str) -> Path:
+    try:
+        return Path(Template(path).substitute(os.environ))
+    except KeyError as error:
+        name = error.args[0]
+        raise DataError(f"{path}: environment variable {name} is not set; set it, or write the path out") from None
+    except ValueError:
+        raise DataError(f"{path}: a $ must be followed by an environment variable's name (write $$ for a $)") from None
+
+
+def _read(path: Path) -> Iterator[tuple[str, Any]]:
+    readers = {".jsonl": _read_jsonl, ".json": _read_json, ".parquet": _read_parquet}
+    if path.suffix not in readers:
+        raise DataError(f"{path}: extension {path.suffix!r} is not known; valid: {', '.join(readers)}")
+    try:
+        yield from readers[path.suffix](path)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+def _read_jsonl(path: Path) -> Iterator[tuple[str, Any]]:
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            if line.strip():  # a blank line, as at the end of many files, is no row
+                yield f"line {number}", _decode(line, f"{path}: line {number}", "one JSON object")
+
+
+def _read_json(path: Path) -> Iterator[tuple[str, Any]]:
+    rows = _decode(path.read_bytes(), str(path), "a JSON list of rows (JSON lines have the extension .jsonl)")
+    if not isinstance(rows, list):
+        raise DataError(f"{path}: expected a list of rows, found {_show(rows)}")
+    return ((f"row {index}", row) for index, row in enumerate(rows))
+
+
+def _read_parquet(path: Path) -> Iterator[tuple[str, Any]]:
+    try:
+        with path.open("rb") as file:  # not by its path, in which polars would take brackets for a pattern
+            names = pl.read_parquet_schema(file)
+            file.seek(0)
+            frame = pl.read_parquet(file, columns=[name for name in names if name in (*_COLUMNS, "_id")])
+    except pl.exceptions.PolarsError as error:
+        raise DataError(f"{path}: not readable as Parquet ({error})") from error
+    return ((f"row {index}", row) for index, row in enumerate(frame.iter_rows(named=True)))
+
+
+def _decode(data: bytes, where: str, expected: str) -> Any:
+    try:
+        return json.loads(data.decode())
+    except (ValueError, RecursionError) as error:  # ValueError: not JSON, or not UTF-8
+        raise DataError(f"{where}: expected {expected}, found what is not valid JSON ({error})") from error
+
+
+def _parse(raw: Any, where: str) -> Row:
+    """Check a row of either schema; its id is empty where it has none. What is not used is not checked."""
+    if not isinstance(raw, dict):
+        raise DataError(f"{where}: expected an object with {', '.join(_COLUMNS)}, found {_show(raw)}")
+    id_field = "_id" if "_id" in raw else "id"
+    identity = _text(raw[id_field], where, id_field) if id_field in raw else ""
+    if id_field in raw and not identity:
+        raise _wrong(where, id_field, "text that is not empty", identity)
+    level = raw.get("level", _ABSENT)
+    if level not in DIFFICULTIES:
+        raise _wrong(where, "level", " or ".join(DIFFICULTIES), level)
+    return Row(
+        id=identity,
+        question=_text(raw.get("question", _ABSENT), where, "question"),
+        answer=_text(raw.get("answer", _ABSENT), where, "answer"),
+        level=level,
+        paragraphs=tuple(_paragraphs(raw.get("context", _ABSENT), where)),
+        supporting=frozenset(_supporting(raw.get("supporting_facts", _ABSENT), where)),
+    )
+
+
+def _paragraphs(context: Any, where: str) -> Iterator[tuple[str, str]]:
+    expected = "[[title, [sentence, ...]], ...] or {title: [...], sentences: [[sentence, ...], ...]}"
+    if isinstance(context, dict):  # the hub's schema
+        titles, texts = context.get("title"), context.get("sentences")
+        if not isinstance(titles, list) or not isinstance(texts, list):
+            raise _wrong(where, "context", expected, context)
+        if len(titles) != len(texts):
+            raise DataError(
+                f"{where}: field 'context': expected a text for each title, found {len(texts)} for {len(titles)}"
+            )
+        context = list(zip(titles, texts, strict=True))
+    if not isinstance(context, list):
+        raise _wrong(where, "context", expected, context)
+    for index, paragraph in enumerate(context):
+        field = f"context[{index}]"
+        if not isinstance(paragraph, list | tuple) or len(paragraph) != 2 or not isinstance(paragraph[1], list):
+            raise _wrong(where, field, "a title and a list of sentences", paragraph)
+        title, sentences = paragraph
+        yield _text(title, where, field), "".join(_text(sentence, where, field) for sentence in sentences)
+
+
+def _supporting(facts: Any, where: str) -> Iterator[str]:
+    if isinstance(facts, dict):  # the hub's schema
+        titles = facts.get("title")
+    elif isinstance(facts, list) and all(isinstance(fact, list) and len(fact) == 2 for fact in facts):
+        titles = [title for title, _ in facts]
+    else:
+        titles = None
+    if not isinstance(titles, list):
+        raise _wrong(where, "supporting_facts", "[[title, number], ...] or {title: [...]}", facts)
+    return (_text(title, where, "supporting_facts") for title in titles)
+
+
+def _text(value: Any, where: str, field: str) -> str:
+    if not isinstance(value, str):
+        raise _wrong(where, field, "text", value)
+    try:
+        value.encode()
+    except UnicodeEncodeError:  # half a surrogate pair, which JSON can write and no file of ours can hold
+        raise _wrong(where, field, "text in Unicode", value) from None
+    return value
+
+
+def _wrong(where: str, field: str, expected: str, found: Any) -> DataError:
+    return DataError(f"{where}: field {field!r}: expected {expected}, found {_show(found)}")
+
+
+def _show(value: Any) -> str:
+    return "nothing" if value is _ABSENT else f"{reprlib.repr(value)} ({type(value).__name__})"

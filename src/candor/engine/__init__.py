@@ -1,0 +1,1 @@
+"""Running models: generation with vLLM, and the models that Python packages ship."""

@@ -1,0 +1,1 @@
+"""Comparing an answer with its gold: text here, mathematics with math-verify."""

@@ -1,0 +1,1 @@
+"""Measured numbers as tables and figures."""

@@ -1,0 +1,206 @@
+"""The paper's tables of confidence metrics (7 to 27) from measured numbers, as a frame, Markdown and LaTeX."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from candor.confidence.metrics import METRICS, RATES
+from candor.tables import TableError
+from candor.vocabulary import BASELINES, DIFFICULTIES, parse_scheme_name
+
+HEADINGS = {
+    "accuracy": "Accuracy",
+    "auroc": "AUROC",
+    "brier_1": "Brier-1",
+    "brier": "Brier",
+    "ece": "ECE",
+    "calibration_bias": "Calib. Bias",
+}
+HIGHER_IS_BETTER = ("accuracy", "auroc", "brier_1")
+"""The other metrics are better the closer they are to 0 (paper F.1)."""
+
+DIGITS = 4
+
+CONFIDENCE_METRICS = pl.Schema(
+    {
+        **dict.fromkeys(("model", "dataset", "difficulty", "scheme"), pl.String),
+        **dict.fromkeys(METRICS, pl.Float64),
+        **dict.fromkeys([f"{metric}_{end}" for metric in METRICS for end in ("low", "high")], pl.Float64),
+        **dict.fromkeys(RATES, pl.Float64),
+        "n_questions": pl.Int64,
+        "n_samples": pl.Int64,
+    }
+)
+"""Columns of the table: those of the paper's, then the ends of the intervals, the rates and the sizes."""
+
+_BASELINE_LABELS = {"base-json": "Base (JSON)", "base-xml": "Base (XML)", "sft-xml": "SFT (XML)"}
+_FAMILY_LABELS = {
+    "correctness-only": "Correctness-only",
+    "log-loss": "Log Loss",
+    "brier-score": "Brier Score",
+    "brier-log-hybrid": "Brier-log Hybrid",
+}
+_LATEX = str.maketrans(
+    {
+        **{sign: rf"\{sign}" for sign in "&%$#_{}"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+    }
+)
+
+
+def scheme_label(name: str, latex: bool = False) -> str:
+    r"""Return how tables and figures call a scheme or baseline: `log-1/ln202` is `Log-1/ln 202`.
+
+    In LaTeX the fraction is set as one: `Log-$\frac{1}{\ln 202}$`.
+
+    Raises:
+        ValueError: no scheme or baseline has this name.
+    """
+    if name in _BASELINE_LABELS:
+        return _BASELINE_LABELS[name]
+    family, k = parse_scheme_name(name)
+    if k is None:
+        return _FAMILY_LABELS[family]
+    written = name.removeprefix(f"{family}-")
+    numerator, slash, denominator = written.partition("/")
+    if not slash:
+        return f"{family.capitalize()}-{written}"
+    denominator = denominator.replace("ln", "ln ")
+    if latex:
+        denominator = denominator.replace("ln", r"\ln")
+        return rf"{family.capitalize()}-$\frac{{{numerator}}}{{{denominator}}}$"
+    return f"{family.capitalize()}-{numerator}/{denominator}"
+
+
+def read_metrics(paths: Iterable[str | Path]) -> list[dict[str, Any]]:
+    """Read the JSON files that `measure_confidence` writes, in the order given.
+
+    Raises:
+        TableError: a file cannot be read, is not JSON, or lacks `model`, `dataset`, `scheme` or `difficulties`.
+    """
+    read = []
+    for path in paths:
+        try:
+            metrics = json.loads(Path(path).read_text(encoding="utf-8"))
+            missing = {"model", "dataset", "scheme", "difficulties"} - set(metrics)
+        except (OSError, ValueError, TypeError) as error:
+            raise TableError(f"{path}: not readable as metrics ({error}); delete it and rerun its rule") from error
+        if missing:
+            raise TableError(f"{path}: {', '.join(sorted(missing))} missing; delete it and rerun its rule")
+        read.append(metrics)
+    return read
+
+
+def confidence_metrics(metrics: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+    """Gather metrics of several runs into one frame of CONFIDENCE_METRICS, unrounded.
+
+    Models, datasets and schemes keep the order in which they come, difficulties that of the paper: all, easy, medium,
+    hard.
+
+    Raises:
+        ValueError: a scheme of one model on one dataset comes twice.
+    """
+    tables: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
+    for one in metrics:
+        schemes = tables.setdefault((one["model"], one["dataset"]), {})
+        if one["scheme"] in schemes:
+            raise ValueError(f"{one['model']} on {one['dataset']}: {one['scheme']} is given twice")
+        schemes[one["scheme"]] = one["difficulties"]
+    rows = [
+        {"model": model, "dataset": dataset, "difficulty": difficulty, "scheme": scheme, **_row(measured[difficulty])}
+        for (model, dataset), schemes in tables.items()
+        for difficulty in ("all", *DIFFICULTIES)
+        for scheme, measured in schemes.items()
+        if difficulty in measured
+    ]
+    return pl.DataFrame(rows, schema=CONFIDENCE_METRICS)
+
+
+def confidence_metrics_markdown(frame: pl.DataFrame) -> str:
+    """Set a frame of CONFIDENCE_METRICS in Markdown: a heading and a table for each model, dataset and difficulty.
+
+    The best figure of a column is bold, the second best underlined; figures that print alike share their place.
+    """
+    style = {0: "**{}**", 1: "<ins>{}</ins>"}
+    lines = []
+    for (model, dataset, difficulty), part in _parts(frame):
+        lines += [f"### {model} on {dataset}: {_subset(difficulty)}", ""]
+        lines += [f"| Model/Reward Scheme | {' | '.join(HEADINGS.values())} |", f"|---|{'---:|' * len(HEADINGS)}"]
+        for scheme, cells in zip(part["scheme"], _cells(part, style), strict=True):
+            lines.append(f"| {scheme_label(scheme)} | {' | '.join(cells)} |")
+        lines += ["", _note(part), ""]
+    return "\n".join(lines)
+
+
+def confidence_metrics_latex(frame: pl.DataFrame) -> str:
+    """Set a frame of CONFIDENCE_METRICS in LaTeX (package booktabs), as `confidence_metrics_markdown` does."""
+    style = {0: r"\textbf{{{}}}", 1: r"\underline{{{}}}"}
+    lines = [r"% needs \usepackage{booktabs}"]
+    for (model, dataset, difficulty), part in _parts(frame):
+        caption = f"{model} on {dataset}: {_subset(difficulty)}. {_note(part)}".translate(_LATEX)
+        lines += [
+            r"\begin{table}",
+            r"\centering\small\setlength{\tabcolsep}{3pt}",
+            rf"\caption{{{caption}}}",
+            rf"\begin{{tabular}}{{l{'r' * len(HEADINGS)}}}",
+        ]
+        lines += [r"\toprule", rf"Model/Reward Scheme & {' & '.join(HEADINGS.values())} \\", r"\midrule"]
+        above = None
+        for scheme, cells in zip(part["scheme"], _cells(part, style), strict=True):
+            if above in BASELINES and scheme not in BASELINES:
+                lines.append(r"\midrule")
+            lines.append(rf"{scheme_label(scheme, latex=True)} & {' & '.join(cells)} \\")
+            above = scheme
+        lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}", ""]
+    return "\n".join(lines)
+
+
+def _row(measured: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        **{name: measured[name]["value"] for name in (*METRICS, *RATES)},
+        **{f"{metric}_{end}": measured[metric][end] for metric in METRICS for end in ("low", "high")},
+        **{name: measured[name] for name in ("n_questions", "n_samples")},
+    }
+
+
+def _parts(frame: pl.DataFrame) -> Iterable[tuple[tuple[str, ...], pl.DataFrame]]:
+    return frame.group_by("model", "dataset", "difficulty", maintain_order=True)
+
+
+def _subset(difficulty: str) -> str:
+    return "test set" if difficulty == "all" else f"{difficulty} subset of the test set"
+
+
+def _note(part: pl.DataFrame) -> str:
+    """Say under a table what its numbers hide: the most that any row's samples lack."""
+    rates = ", ".join(f"{name.removesuffix('_rate').replace('_', ' ')} {part[name].max():.2%}" for name in RATES)
+    questions = " to ".join(map(str, sorted({part["n_questions"].min(), part["n_questions"].max()})))
+    return f"{questions} questions; at most, of a row's samples: {rates}."
+
+
+def _cells(part: pl.DataFrame, style: Mapping[int, str]) -> list[tuple[str, ...]]:
+    """Format the figures of a table, row by row; `style` is for the best (0) and second best (1) of each column."""
+    columns = []
+    for metric in HEADINGS:
+        printed = [None if value is None else round(value, DIGITS) + 0.0 for value in part[metric]]  # + 0.0: no -0.0
+        places = sorted({_badness(metric, value) for value in printed if value is not None})
+        columns.append(
+            [
+                "-"
+                if value is None
+                else style.get(places.index(_badness(metric, value)), "{}").format(f"{value:.{DIGITS}f}")
+                for value in printed
+            ]
+        )
+    return list(zip(*columns, strict=True))
+
+
+def _badness(metric: str, value: float) -> float:
+    return -value if metric in HIGHER_IS_BETTER else abs(value)
