@@ -30,6 +30,8 @@ def answer_settings(wildcards):
             "model": model_settings(wildcards, "generate_precision", "sampling"),
             "evaluation": run.evaluation.model_dump(),
             "format": format_of(wildcards),
+            # The second chance asks for mathematics in LaTeX. Between the graders of one kind nothing is generated anew.
+            **({"grader": "math"} if settings.datasets[wildcards.dataset].grader == "math" else {}),
             **run_settings(wildcards, "json_prompt", "json_answer_limit"),
         }
     )

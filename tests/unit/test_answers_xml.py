@@ -285,7 +285,7 @@ def accepts():
     return accepts
 
 
-ENFORCED = GOOD.replace("a<c", "a<c <<d <=e é東")
+ENFORCED = GOOD.replace("a<c", "a<c <d <=e é東")
 
 
 @pytest.mark.model

@@ -233,6 +233,8 @@ def _give_second_chance(
         if not all(fits):
             logger.warning("%d outputs are too long to be asked for their %s", fits.count(False), column)
         chosen = [(index, trace) for index, trace, fit in zip(needing, asked, fits, strict=True) if fit]
+        if not chosen:
+            return
         outputs = engine.generate(
             [trace for _, trace in chosen],
             seeds=[_seed(seed, column, rows[i]["question_id"], str(rows[i]["sample"])) for i, _ in chosen],

@@ -1,0 +1,118 @@
+"""The whole chain as a user runs it: Snakemake, the real model, real HotpotQA rows, to the table and the figures."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from candor import tables
+from candor.config import load
+
+ROOT = Path(__file__).parents[2]
+CONFIG = Path(__file__).parent / "real_hotpotqa.yaml"
+RUN = "smollm2-135m-instruct/hotpotqa-modified"
+VARIANTS = ["base-json", "base-xml", "sft-xml", "brier-1", "brier-2"]
+
+pytestmark = pytest.mark.skipif(
+    not (ROOT / load(CONFIG).model_python).exists() and os.environ.get("CI") != "true",
+    reason="the model environment is not made; `make environments` makes it",
+)
+
+
+def snakemake(folder: Path, data: Path, *arguments: str) -> subprocess.CompletedProcess:
+    command = [Path(sys.executable).with_name("snakemake"), "--cores", "all", *arguments]
+    options = ["--snakefile", ROOT / "Snakefile", "--configfile", CONFIG, "--directory", folder]
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "CANDOR_DATA": str(data)}
+    return subprocess.run([*command, *options], capture_output=True, text=True, env=environment)
+
+
+@pytest.fixture(scope="module")
+def chain(tmp_path_factory, data_folder) -> Path:
+    folder = tmp_path_factory.mktemp("chain")
+    result = snakemake(folder, data_folder)
+    assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-8000:]
+    return folder
+
+
+def read(chain: Path, kind: str, variant: str, schema: pl.Schema) -> pl.DataFrame:
+    return tables.read(chain / f"results/{kind}/{RUN}/{variant}.parquet", schema)
+
+
+def test_every_question_is_answered_and_graded_once(chain):
+    questions = tables.read(chain / "results/data/hotpotqa-modified/test.parquet", tables.QUESTIONS)
+    assert len(questions) == 3
+    assert questions["prompt"].str.count_matches(r"(?m)^Source \d+: ").to_list() == [8, 8, 8]
+    expected = {(name, sample) for name in questions["question_id"] for sample in (0, 1)}
+    for variant in VARIANTS:
+        generations = read(chain, "generations", variant, tables.GENERATIONS)
+        grades = read(chain, "grades", variant, tables.GRADES)
+        for frame in (generations, grades):
+            keys = list(frame.select("question_id", "sample").iter_rows())
+            assert len(keys) == len(expected)
+            assert set(keys) == expected, variant
+        assert (generations["text"].str.len_chars() > 0).all()
+        # The confidence that the second chance asks for is enforced, so none is missing.
+        assert grades["confidence"].is_between(0, 100).all()
+        assert grades["confidence"].null_count() == 0
+
+
+def test_the_table_holds_every_variant_and_its_identities(chain):
+    table = pl.read_csv(chain / "results/tables/confidence_metrics.csv")
+    overall = table.filter(pl.col("difficulty") == "all")
+    assert overall["scheme"].to_list() == VARIANTS
+    assert (overall["n_questions"] == 3).all()
+    assert (overall["n_samples"] == 6).all()
+    for row in table.iter_rows(named=True):
+        assert row["brier_1"] == pytest.approx(row["accuracy"] - row["brier"], abs=1e-12)
+        assert abs(row["calibration_bias"]) <= row["ece"] + 1e-12
+        assert row["accuracy_low"] <= row["accuracy"] <= row["accuracy_high"]
+    printed = (chain / "results/tables/confidence_metrics.md").read_text()
+    assert "Brier-2" in printed
+    assert r"\toprule" in (chain / "results/tables/confidence_metrics.tex").read_text()
+
+
+def test_figures_are_drawn(chain):
+    name = RUN.replace("/", "_")
+    for figure in ("calibration", "training_curves"):
+        svg = (chain / f"results/figures/{figure}_{name}.svg").read_text()
+        assert "<svg" in svg
+        assert (chain / f"results/figures/{figure}_{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_training_says_what_it_did(chain):
+    sft = json.loads((chain / f"results/sft/{RUN}/effective.json").read_text())
+    valid = tables.read(chain / f"results/sft/{RUN}/responses.parquet", tables.RESPONSES)["xml"].drop_nulls()
+    assert sft["pairs"] == len(valid) > 0
+    for scheme in ("brier-1", "brier-2"):
+        folder = chain / f"results/rl/{RUN}/{scheme}/1"
+        effective = json.loads((folder / "effective.json").read_text())
+        assert effective["settings"]["scheme"] == scheme
+        assert effective["trainer"]["scale_rewards"] == "none"
+        assert effective["started_from"] == "sft"
+        assert len(tables.read(folder / "log.parquet", tables.TRAINING_LOG)) == 1
+        assert (folder / "adapter/adapter_model.safetensors").exists()
+
+
+def test_adapters_are_proven_to_be_applied(chain):
+    log = (chain / f"logs/generations/{RUN}/sft-xml.log").read_text()
+    assert re.search(r"the adapter changes log-probabilities by up to \d", log)
+
+
+def test_a_second_run_does_nothing(chain, data_folder):
+    result = snakemake(chain, data_folder)
+    assert result.returncode == 0
+    assert "Nothing to be done" in result.stdout + result.stderr
+
+
+def test_one_table_alone_runs_only_what_it_lacks(chain, data_folder):
+    (chain / f"results/metrics/{RUN}/brier-1.json").unlink()
+    (chain / "results/tables/confidence_metrics.csv").unlink()
+    result = snakemake(chain, data_folder, "results/tables/confidence_metrics.csv")
+    assert result.returncode == 0, result.stderr[-4000:]
+    jobs = re.findall(r"^rule (\w+):|^localrule (\w+):", result.stdout + result.stderr, flags=re.MULTILINE)
+    assert sorted(name or local for name, local in jobs) == ["measure_confidence", "tabulate_confidence_metrics"]

@@ -1,0 +1,189 @@
+"""What Snakemake plans for a configuration, a target and a change; what runs is a stand-in for the model."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+TABLE = "results/tables/confidence_metrics.csv"
+DEMO = {
+    "build_dataset": 1,
+    "prepare_model": 1,
+    "generate_sft_responses": 1,
+    "train_sft": 1,
+    "train_rl": 3,
+    "generate_answers": 5,
+    "grade_answers": 5,
+    "measure_confidence": 5,
+    "tabulate_confidence_metrics": 1,
+    "plot_calibration": 1,
+    "plot_training_curves": 1,
+    "all": 1,
+}
+MODEL_RULES = {"prepare_model", "generate_sft_responses", "train_sft", "train_rl", "generate_answers"}
+
+
+def without(plan: dict[str, int], *rules: str) -> dict[str, int]:
+    return {rule: count for rule, count in plan.items() if rule not in rules}
+
+
+def blocks(output: str) -> list[tuple[str, str]]:
+    """Split a dry run into (rule, what is said of a job)."""
+    return re.findall(r"^(?:local)?rule (\w+):\n((?: {4}.*\n)+)", output, re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def fresh(clone) -> Path:
+    return clone("fresh")
+
+
+@pytest.fixture(scope="module")
+def built(clone, run, stubbed) -> tuple[Path, str]:
+    """The demo, run with the stand-in, and what was printed; SFT fails once and is tried again."""
+    copy = clone("built")
+    stubbed(copy)
+    return copy, run(copy, "snakemake", "--cores", "2", "--retries", "1", STUB_FAILS="train_sft").stdout
+
+
+def test_demo_is_the_default_and_asks_for_no_gpu(fresh, run, jobs):
+    output = run(fresh, "snakemake", "--dry-run").stdout
+    assert jobs(output) == DEMO
+    assert set(re.findall(r"gpu=(\d+)", output)) == {"0"}
+
+
+def test_slurm_profile_plans_the_papers_matrix_on_gpus(fresh, run, jobs):
+    output = run(fresh, "snakemake", "--profile", "slurm", "all", "--dry-run").stdout
+    assert jobs(output) == {
+        "build_dataset": 4,
+        "prepare_model": 5,
+        # Four runs of Qwen 2.5 and the two Llamas learn XML first.
+        "generate_sft_responses": 6,
+        "train_sft": 6,
+        # 13 schemes in each of 7 evaluated runs; 4 and 8 schemes for the Llamas, which are only trained.
+        "train_rl": 7 * 13 + 4 + 8,
+        # Beside the schemes: three baselines with Qwen 2.5, one with Qwen 3 and Gemma 4.
+        "generate_answers": 7 * 13 + 4 * 3 + 3,
+        "grade_answers": 7 * 13 + 4 * 3 + 3,
+        "measure_confidence": 7 * 13 + 4 * 3 + 3,
+        "tabulate_confidence_metrics": 1,
+        "plot_calibration": 7,
+        "plot_training_curves": 9,
+        "all": 1,
+    }
+    for rule, said in blocks(output):
+        wants = re.findall(r"gpu=(\d+)", said)
+        assert wants == (["1"] if rule in MODEL_RULES - {"prepare_model"} else []), rule
+        if rule == "train_rl" and "qwen2.5-3b" in said:  # 48 GiB and 72 hours in the configuration
+            assert "mem_mb=49152" in said
+            assert "runtime=4320" in said
+    # The rerun of a run that went astray is what is evaluated (figure 7).
+    assert "results/rl/qwen2.5-3b/hotpotqa-modified/brier-1/2/adapter" in output
+    assert "results/rl/qwen2.5-3b/hotpotqa-modified/brier-1/1/adapter" not in output
+
+
+def test_table_alone_runs_what_it_lacks_and_no_figure(fresh, plan):
+    assert plan(fresh, TABLE) == without(DEMO, "plot_calibration", "plot_training_curves", "all")
+
+
+def test_another_working_directory_finds_scripts_and_configuration(fresh, plan, tmp_path):
+    assert plan(tmp_path, "--snakefile", str(fresh / "Snakefile"), "--directory", str(tmp_path / "there")) == DEMO
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lines"),
+    [
+        (["--config", "seed=-1"], ["seed: Input should be greater than or equal to 0"]),
+        (["--config", "sede=1"], ["sede: unknown key (did you mean 'seed'?); valid here: bootstrap, datasets"]),
+        # A file on the command line takes the demo's place: what it leaves out is missing, not the demo's.
+        (["--configfile", "other.yaml"], ["datasets: missing", "models: missing", "runs: missing"]),
+    ],
+)
+def test_a_wrong_configuration_stops_before_any_job(fresh, run, arguments, lines):
+    (fresh / "other.yaml").write_text("seed: 1\n")
+    output = run(fresh, "snakemake", "--cores", "1", *arguments, fails=True).stdout
+    for line in lines:
+        assert line in output
+    assert "Traceback" not in output
+    assert "rule" not in output.replace("rules/common.smk", "")
+    assert [path.name for path in (fresh / "results").iterdir()] == [".gitignore"]
+
+
+def test_demo_runs_to_its_table_and_figures(built):
+    copy, output = built
+    for rule, count in without(DEMO, "train_sft").items():
+        assert len(re.findall(rf"^(?:local)?rule {rule}:", output, re.MULTILINE)) == count, rule
+    assert (copy / TABLE).read_text().count("\n") > 5
+    assert list((copy / "results" / "figures").glob("*.svg"))
+
+
+def test_a_failed_job_says_why_in_the_log_and_asks_for_more_when_retried(built):
+    copy, output = built
+    tries = [said for rule, said in blocks(output) if rule == "train_sft"]
+    assert ["mem_mb=8192" in tries[0], "mem_mb=16384" in tries[1]] == [True, True]
+    assert ["runtime=60" in tries[0], "runtime=120" in tries[1]] == [True, True]
+    assert "train_sft: fails as it was told to" in output
+    log = copy / "logs" / "sft" / "smollm2-135m-instruct" / "hotpotqa-modified" / "adapter.log"
+    assert log.read_text() == "train_sft speaks\n"  # of the second try
+
+
+def test_nothing_is_planned_where_nothing_changed_even_elsewhere(built, plan, tmp_path):
+    copy, _ = built
+    assert plan(copy) == {}
+    moved = tmp_path / "moved"
+    shutil.copytree(copy, moved, symlinks=True)  # with its times
+    assert plan(moved) == {}
+
+
+def test_a_new_scheme_plans_its_own_jobs(built, plan, edit, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(built[0], copy, symlinks=True)
+    edit(copy, lambda settings: settings["runs"][0]["schemes"].append("log-1/ln202"))
+    added = {
+        "train_rl": 1,
+        "generate_answers": 1,
+        "grade_answers": 1,
+        "measure_confidence": 1,
+        "tabulate_confidence_metrics": 1,
+        "plot_calibration": 1,
+        "plot_training_curves": 1,
+        "all": 1,
+    }
+    assert plan(copy) == added
+    assert plan(copy, TABLE) == without(added, "plot_calibration", "plot_training_curves", "all")
+
+
+def test_a_changed_setting_reaches_its_stage_and_what_follows_only(built, plan, edit, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(built[0], copy, symlinks=True)
+
+    def change(settings):
+        settings["runs"][0]["evaluation"]["samples"] = 2
+        settings["runs"][0]["resources"]["train_rl"]["memory_gib"] = 11  # needs are no reason to run again
+
+    edit(copy, change)
+    assert plan(copy) == without(
+        DEMO,
+        "build_dataset",
+        "prepare_model",
+        "generate_sft_responses",
+        "train_sft",
+        "train_rl",
+        "plot_training_curves",
+    )
+
+
+def test_a_lost_table_is_made_from_what_is_there(built, plan, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(built[0], copy, symlinks=True)
+    (copy / TABLE).unlink()
+    assert plan(copy, TABLE) == {"tabulate_confidence_metrics": 1}
+
+
+def test_a_changed_script_runs_again(built, plan, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(built[0], copy, symlinks=True)
+    script = copy / "scripts" / "measure_confidence.py"
+    script.write_text(script.read_text() + "\n# changed\n")
+    rules = ("measure_confidence", "tabulate_confidence_metrics", "plot_calibration", "all")
+    assert plan(copy) == {rule: DEMO[rule] for rule in rules}
