@@ -10,7 +10,7 @@ from candor.confidence import responding
 from candor.config import Evaluation, Sampling
 from candor.engine import generation
 
-PROVING_QUESTIONS = 4
+PROVING_QUESTIONS = 2
 
 
 def main(arguments: argparse.Namespace) -> None:
