@@ -135,9 +135,16 @@ def run_settings(wildcards, *names):
 # --- Resources --------------------------------------------------------------------------------------------------------
 # A retry gets as much again. Partitions, accounts and the number of retries are the cluster's: see profiles/.
 
-# Threads of a model's stages. Snakemake lowers them to the cores that there are, so that they run one after another on a
-# small machine instead of sharing its cores and its memory.
+# Threads of a stage that a run has one of. Snakemake lowers them to the cores that there are.
 MODEL_THREADS = 8
+
+
+def side_by_side(wildcards):
+    """Take half of the cores for a stage that a run has many of, on a CPU: two at a time are faster than one after
+    another, since each spends much of its time in one thread, loading libraries or between tokens."""
+    if settings.models[wildcards.model].device == "gpu":
+        return MODEL_THREADS
+    return max(1, (workflow.cores or MODEL_THREADS) // 2)
 
 
 def growing(first):

@@ -50,7 +50,7 @@ rule generate_answers:
         "logs/generations/{model}/{dataset}/{variant}.log",
     benchmark:
         "results/benchmarks/generations/{model}/{dataset}/{variant}.tsv"
-    threads: MODEL_THREADS
+    threads: side_by_side
     resources:
         mem_mb=memory("generate"),
         runtime=minutes("generate"),
@@ -64,7 +64,7 @@ rule generate_answers:
         device_environment
     shell:
         """
-        "$MODEL_PYTHON" {input.script:q} --model {input.model:q} --questions {input.questions:q} {params.adapter:q} \
+        OMP_NUM_THREADS={threads} "$MODEL_PYTHON" {input.script:q} --model {input.model:q} --questions {input.questions:q} {params.adapter:q} \
             --settings {params.settings:q} --seed {params.seed:q} --work {params.work:q} \
             --output {output:q} 2>&1 | tee {log:q}
         """

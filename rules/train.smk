@@ -77,7 +77,7 @@ rule generate_sft_responses:
         device_environment
     shell:
         """
-        "$MODEL_PYTHON" {input.script:q} --model {input.model:q} --questions {input.questions:q} \
+        OMP_NUM_THREADS={threads} "$MODEL_PYTHON" {input.script:q} --model {input.model:q} --questions {input.questions:q} \
             --settings {params.settings:q} --seed {params.seed:q} --work {params.work:q} \
             --output {output:q} 2>&1 | tee {log:q}
         """
@@ -111,7 +111,7 @@ rule train_sft:
         device_environment
     shell:
         """
-        "$MODEL_PYTHON" {input.script:q} --model {input.model:q} --questions {input.questions:q} \
+        OMP_NUM_THREADS={threads} "$MODEL_PYTHON" {input.script:q} --model {input.model:q} --questions {input.questions:q} \
             --responses {input.responses:q} --settings {params.settings:q} --seed {params.seed:q} \
             --work {params.work:q} --adapter {output.adapter:q} --training-log {output.training_log:q} \
             --effective {output.effective:q} 2>&1 | tee {log:q}
@@ -133,7 +133,7 @@ rule train_rl:
         "logs/rl/{model}/{dataset}/{scheme}/{attempt}.log",
     benchmark:
         "results/benchmarks/rl/{model}/{dataset}/{scheme}/{attempt}.tsv"
-    threads: MODEL_THREADS
+    threads: side_by_side
     resources:
         mem_mb=memory("train_rl"),
         runtime=minutes("train_rl"),
@@ -148,7 +148,7 @@ rule train_rl:
         device_environment
     shell:
         """
-        "$MODEL_PYTHON" {input.script:q} --model {input.model:q} --questions {input.questions:q} {params.start:q} \
+        OMP_NUM_THREADS={threads} "$MODEL_PYTHON" {input.script:q} --model {input.model:q} --questions {input.questions:q} {params.start:q} \
             --settings {params.settings:q} --scheme {params.scheme:q} --seed {params.seed:q} \
             --attempt {wildcards.attempt:q} --work {params.work:q} --adapter {output.adapter:q} \
             --training-log {output.training_log:q} --effective {output.effective:q} 2>&1 | tee {log:q}

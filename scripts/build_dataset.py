@@ -2,37 +2,13 @@
 
 import argparse
 import logging
-import sys
 from pathlib import Path
 
-from candor import data, tables
+from candor import commands, data, tables
 from candor.config import Dataset
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--dataset", required=True, metavar="JSON", help="a dataset of the configuration, as JSON")
-    parser.add_argument("--seed", required=True, type=int)
-    parser.add_argument("--train", required=True, type=Path, metavar="PARQUET")
-    parser.add_argument("--test", required=True, type=Path, metavar="PARQUET")
-    parser.add_argument("--report", required=True, type=Path, metavar="JSON")
-    parser.add_argument("--log", type=Path, metavar="FILE", help="where to log; without it, stderr")
-    arguments = parser.parse_args()
-    if arguments.log:
-        arguments.log.parent.mkdir(parents=True, exist_ok=True)
-    logging.basicConfig(filename=arguments.log, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    try:
-        build(arguments)
-    except (ValueError, NotImplementedError, OSError) as error:
-        message = f"build_dataset: {' '.join(str(error).split())}"
-        print(message, file=sys.stderr)
-        if arguments.log:
-            logging.error(message)
-        return 1
-    return 0
-
-
-def build(arguments: argparse.Namespace) -> None:
+def main(arguments: argparse.Namespace) -> None:
     dataset = Dataset.model_validate_json(arguments.dataset)
     train, train_report = data.build(dataset, "train", arguments.seed)
     test, test_report = data.build(dataset, "test", arguments.seed)
@@ -50,4 +26,10 @@ def build(arguments: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--dataset", required=True, metavar="JSON", help="a dataset of the configuration, as JSON")
+    parser.add_argument("--seed", required=True, type=int)
+    parser.add_argument("--train", required=True, type=Path, metavar="PARQUET")
+    parser.add_argument("--test", required=True, type=Path, metavar="PARQUET")
+    parser.add_argument("--report", required=True, type=Path, metavar="JSON")
+    commands.run(main, parser)

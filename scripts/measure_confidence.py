@@ -1,9 +1,8 @@
 """Measure accuracy and confidence of one model's graded samples, with intervals."""
 
 import argparse
-import sys
 
-from candor import tables
+from candor import commands, tables
 from candor.confidence.metrics import measure
 
 
@@ -27,8 +26,4 @@ if __name__ == "__main__":
     parser.add_argument("--seed", required=True, type=int)
     parser.add_argument("--resamples", type=int, default=1000)
     parser.add_argument("--level", type=float, default=0.95, help="of the intervals")
-    arguments = parser.parse_args()
-    try:
-        main(arguments)
-    except ValueError as error:
-        sys.exit(f"measure_confidence: {arguments.grades}: {' '.join(str(error).split())}")
+    commands.run(main, parser)

@@ -1,8 +1,8 @@
 """Plot accuracy against confidence for the schemes of one model on one dataset (figure 2)."""
 
 import argparse
-import sys
 
+from candor import commands
 from candor.report.figures import plot_calibration, save
 from candor.report.tables import read_metrics
 
@@ -17,7 +17,4 @@ if __name__ == "__main__":
     parser.add_argument("--svg", required=True)
     parser.add_argument("--png", required=True)
     parser.add_argument("--title", default="")
-    try:
-        main(parser.parse_args())
-    except ValueError as error:
-        sys.exit(f"plot_calibration: {' '.join(str(error).split())}")
+    commands.run(main, parser)

@@ -1,9 +1,8 @@
 """Plot accuracy and confidence in training for several schemes (figure 6)."""
 
 import argparse
-import sys
 
-from candor import tables
+from candor import commands, tables
 from candor.report.figures import plot_training_curves, save
 
 
@@ -25,7 +24,4 @@ if __name__ == "__main__":
     parser.add_argument("--svg", required=True)
     parser.add_argument("--png", required=True)
     parser.add_argument("--title", default="")
-    try:
-        main(parser.parse_args())
-    except ValueError as error:
-        sys.exit(f"plot_training_curves: {' '.join(str(error).split())}")
+    commands.run(main, parser)

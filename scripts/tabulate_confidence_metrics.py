@@ -1,8 +1,8 @@
 """Gather the confidence metrics of all runs into the paper's tables, as CSV, Markdown and LaTeX."""
 
 import argparse
-import sys
 
+from candor import commands
 from candor.report.tables import (
     confidence_metrics,
     confidence_metrics_latex,
@@ -25,7 +25,4 @@ if __name__ == "__main__":
     parser.add_argument("--csv", required=True)
     parser.add_argument("--markdown", required=True)
     parser.add_argument("--latex", required=True)
-    try:
-        main(parser.parse_args())
-    except ValueError as error:
-        sys.exit(f"tabulate_confidence_metrics: {' '.join(str(error).split())}")
+    commands.run(main, parser)

@@ -5,8 +5,8 @@ import json
 import shutil
 
 from candor import commands, tables
-from candor.config import Rl
 from candor.confidence.prompts import messages
+from candor.config import Rl
 from candor.data.randomness import draw
 from candor.training import rl
 

@@ -7,8 +7,8 @@ import shutil
 import polars as pl
 
 from candor import commands, tables
-from candor.config import Sft
 from candor.confidence.prompts import messages
+from candor.config import Sft
 from candor.training import sft
 
 
@@ -18,7 +18,9 @@ def main(arguments: argparse.Namespace) -> None:
     responses = tables.read(arguments.responses, tables.RESPONSES).filter(pl.col("xml").is_not_null())
     pairs = responses.join(questions, on="question_id", how="left", maintain_order="left")
     if missing := pairs.filter(pl.col("prompt").is_null())["question_id"].to_list():
-        raise ValueError(f"{arguments.responses}: question {missing[0]} is not in {arguments.questions}; rerun the rule")
+        raise ValueError(
+            f"{arguments.responses}: question {missing[0]} is not in {arguments.questions}; rerun the rule"
+        )
     sft.train(
         arguments.model,
         settings["model"],

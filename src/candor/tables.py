@@ -138,7 +138,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
         yield temporary
         if path.is_dir():  # a folder cannot be renamed over another that is not empty
             _remove(path)
-        os.replace(temporary, path)
+        temporary.replace(path)
     finally:
         _remove(temporary)
 
@@ -152,7 +152,9 @@ def _remove(path: Path) -> None:
 
 def _check(frame: pl.DataFrame, schema: pl.Schema, path: str | Path) -> None:
     problems = [
-        f"column {name!r} is {frame.schema[name]}, not {dtype}" if name in frame.columns else f"column {name!r} is missing"
+        f"column {name!r} is {frame.schema[name]}, not {dtype}"
+        if name in frame.columns
+        else f"column {name!r} is missing"
         for name, dtype in schema.items()
         if frame.schema.get(name) != dtype
     ]

@@ -30,9 +30,7 @@ PAPER_SCHEMES = (
 BASELINES = ("base-json", "base-xml", "sft-xml")
 
 _NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
-_SCHEME_WITH_K = re.compile(
-    rf"({'|'.join(SCHEME_FAMILIES_WITH_K)})-(?:({_NUMBER})|({_NUMBER})/(ln)?({_NUMBER}))"
-)
+_SCHEME_WITH_K = re.compile(rf"({'|'.join(SCHEME_FAMILIES_WITH_K)})-(?:({_NUMBER})|({_NUMBER})/(ln)?({_NUMBER}))")
 
 
 def confidence_of(percent):

@@ -17,7 +17,13 @@ REVISION = "0123456789abcdef0123456789abcdef01234567"
 
 @pytest.fixture
 def settings() -> dict:
-    return copy.deepcopy(DEMO)
+    """The demo's settings; those that a message quotes are fixed here, the demo may be tuned."""
+    settings = copy.deepcopy(DEMO)
+    (run,) = settings["runs"]
+    run["schemes"] = ["correctness-only", "brier-1", "brier-2"]
+    run["rl"] |= {"questions_per_step": 2, "generations": 4, "micro_batch_size": 8}
+    run["sft"] |= {"batch_size": 8, "micro_batch_size": 8}
+    return settings
 
 
 def lines_of(settings) -> list[str]:

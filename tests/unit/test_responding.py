@@ -173,8 +173,8 @@ def test_seeds_depend_on_the_question_and_the_sample_alone(tmp_path):
 
 def test_a_killed_run_goes_on_without_repeating_or_losing_a_question(tmp_path):
     names = [f"q{number}" for number in range(5)]
-    texts = {name: [GOOD] * 64 for name in names}
-    evaluation = Evaluation(samples=64)  # so that a part holds two questions
+    texts = {name: [GOOD] * 32 for name in names}
+    evaluation = Evaluation(samples=32)  # so that a part holds two questions
     asked = questions(names)
     killed = StandInEngine(texts, calls_before_a_kill=1)
     with pytest.raises(KeyboardInterrupt):

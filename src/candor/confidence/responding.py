@@ -7,7 +7,6 @@ its last part. Each output's randomness comes from the seed, the question's id a
 
 import json
 import logging
-import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -31,12 +30,12 @@ from candor.engine.generation import Conversation, Engine, check_prompts
 logger = logging.getLogger(__name__)
 
 # Sequences sampled at once: many, for speed, and so few that a kill loses minutes at most.
-_IN_FLIGHT = {"cpu": 128, "gpu": 1024}
+_IN_FLIGHT = {"cpu": 64, "gpu": 1024}
 
 _PROBE_ROOM = 128
 """Tokens for what the second chance adds to a conversation beside its outputs: its questions and the template's marks."""
 
-_ANSWER_PATTERN = rf"{re.escape(ANSWER_PREFIX)} ?[^ \t\r\n][^\r\n]*"
+_ANSWER_PATTERN = rf"{ANSWER_PREFIX} ?[^ \t\r\n][^\r\n]*"
 _CONFIDENCE_PATTERN = "100|[1-9]?[0-9]"
 _CONFIDENCE_TOKENS = 8
 """Enough for three digits and the end of the turn; the pattern sets the true limit."""

@@ -281,7 +281,7 @@ def _prepare_cpu() -> None:
     cores = len(os.sched_getaffinity(0))
     os.environ.setdefault("OMP_NUM_THREADS", str(cores))
     os.environ.setdefault("VLLM_CPU_OMP_THREADS_BIND", "nobind")  # or vLLM keeps one core for itself
-    os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "4")  # GiB
+    os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "2")  # GiB
     os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")  # starting a second process takes half a minute
 
 

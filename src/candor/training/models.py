@@ -58,7 +58,9 @@ def load(
     import torch
     from peft import load_peft_weights, set_peft_model_state_dict
 
-    fast = {"fast_inference": True, "max_lora_rank": lora.rank, "gpu_memory_utilization": 0.6} if sample_with_vllm else {}
+    fast = (
+        {"fast_inference": True, "max_lora_rank": lora.rank, "gpu_memory_utilization": 0.6} if sample_with_vllm else {}
+    )
     model, tokenizer = unsloth.FastLanguageModel.from_pretrained(
         folder,
         max_seq_length=max_length,
@@ -95,7 +97,9 @@ def load(
 def check_lengths(tokenizer, conversations: list, names: list[str], limit: int, template_arguments: dict) -> None:
     """Raise a ValueError that names the first conversation longer than `limit` tokens: nothing is cut silently."""
     for name, conversation in zip(names, conversations, strict=True):
-        text = tokenizer.apply_chat_template(conversation, tokenize=False, add_generation_prompt=True, **template_arguments)
+        text = tokenizer.apply_chat_template(
+            conversation, tokenize=False, add_generation_prompt=True, **template_arguments
+        )
         length = len(tokenizer(text, add_special_tokens=False)["input_ids"])
         if length > limit:
             raise ValueError(f"question {name}: {length} tokens, over the limit of {limit}; raise max_prompt_tokens")

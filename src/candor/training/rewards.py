@@ -31,7 +31,12 @@ class Rewards:
 
 
 def reward(
-    texts: list[str], golds: list[str], scheme: Scheme, format: str, grader: str, json_format_reward: float | None = None
+    texts: list[str],
+    golds: list[str],
+    scheme: Scheme,
+    format: str,
+    grader: str,
+    json_format_reward: float | None = None,
 ) -> Rewards:
     """Reward outputs as in RL (paper E.5, E.5.1, E.5.2).
 

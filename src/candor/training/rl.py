@@ -111,7 +111,9 @@ def train(
         use_vllm=not on_cpu,
         vllm_mode="colocate",
         vllm_importance_sampling_correction=False,
-        vllm_structured_outputs_regex=_json_regex(json_answer_limit) if rl.enforce_format and format == "json" else None,
+        vllm_structured_outputs_regex=_json_regex(json_answer_limit)
+        if rl.enforce_format and format == "json"
+        else None,
         # the optimiser
         max_steps=rl.steps,
         per_device_train_batch_size=rl.micro_batch_size,

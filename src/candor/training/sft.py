@@ -119,7 +119,9 @@ def train(
     with tables.replacing(adapter) as folder:
         save_adapter(trainer.model, tokenizer, folder)
     tables.write_json(
-        effective(trainer, {"sft": sft.model_dump(), "model": model}, pairs=len(prompts), steps=trainer.state.max_steps),
+        effective(
+            trainer, {"sft": sft.model_dump(), "model": model}, pairs=len(prompts), steps=trainer.state.max_steps
+        ),
         effective_settings,
     )
     tables.write(frame.with_columns(pl.col("step").cast(pl.Int32)), training_log, tables.SFT_LOG)
