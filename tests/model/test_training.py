@@ -115,19 +115,26 @@ def trained(adapter: Path) -> bool:
     return any(weight.abs().sum() > 0 for name, weight in weights.items() if "lora_B" in name)
 
 
-def test_sft_killed_after_a_checkpoint_ends_with_every_step(tmp_path, model_folder, questions, responses):
-    arguments = sft_command(tmp_path, model_folder, questions, responses)
-    kill_after_first_checkpoint(arguments, tmp_path / "work")
-    assert not (tmp_path / "adapter").exists()
+@pytest.fixture(scope="module")
+def sft_folder(tmp_path_factory, model_folder, questions, responses) -> Path:
+    """Run SFT, kill it after its first checkpoint, and run it again."""
+    folder = tmp_path_factory.mktemp("sft")
+    arguments = sft_command(folder, model_folder, questions, responses)
+    kill_after_first_checkpoint(arguments, folder / "work")
+    assert not (folder / "adapter").exists()
     result = run(arguments)
     assert result.returncode == 0, result.stderr
     assert "going on from" in result.stderr
-    log = tables.read(tmp_path / "log.parquet", tables.SFT_LOG)
+    return folder
+
+
+def test_sft_killed_after_a_checkpoint_ends_with_every_step(sft_folder):
+    log = tables.read(sft_folder / "log.parquet", tables.SFT_LOG)
     assert log["step"].to_list() == [1, 2, 3]
     assert log["loss"][2] < log["loss"][0]  # it learns its own pairs
-    assert trained(tmp_path / "adapter")
-    assert not (tmp_path / "work").exists()
-    effective = json.loads((tmp_path / "effective.json").read_text())
+    assert trained(sft_folder / "adapter")
+    assert not (sft_folder / "work").exists()
+    effective = json.loads((sft_folder / "effective.json").read_text())
     assert effective["pairs"] == 4  # the truncated response is left out
     assert effective["trainer"]["loss_type"] == "nll"
     assert effective["trainer"]["learning_rate"] == 2e-4
@@ -162,15 +169,21 @@ def test_rl_killed_after_a_checkpoint_ends_with_every_step(tmp_path, model_folde
     assert {name: trainer[name] for name in expected} == expected
 
 
-def test_changed_settings_start_afresh(tmp_path, model_folder, questions):
-    arguments = rl_command(tmp_path, model_folder, questions)
-    kill_after_first_checkpoint(arguments, tmp_path / "work")
-    result = run(rl_command(tmp_path, model_folder, questions, loss="dapo", steps=1, epsilon_high=0.28))
+def test_dapo_goes_on_from_the_sft_adapter(tmp_path, model_folder, questions, sft_folder):
+    # With so small a learning rate the adapter that comes out is the one that went in.
+    changes = {"loss": "dapo", "steps": 1, "epsilon_high": 0.28, "learning_rate": 1e-12}
+    arguments = rl_command(tmp_path, model_folder, questions, **changes)
+    result = run([*arguments, "--start", str(sft_folder / "adapter")])
     assert result.returncode == 0, result.stderr
-    assert "starting afresh" in result.stderr
-    assert tables.read(tmp_path / "log.parquet", tables.TRAINING_LOG)["step"].to_list() == [1]
-    trainer = json.loads((tmp_path / "effective.json").read_text())["trainer"]
-    assert (trainer["loss_type"], trainer["epsilon_high"]) == ("dapo", 0.28)
+    effective = json.loads((tmp_path / "effective.json").read_text())
+    assert (effective["trainer"]["loss_type"], effective["trainer"]["epsilon_high"]) == ("dapo", 0.28)
+    assert effective["started_from"] == "sft"
+    from safetensors.torch import load_file
+
+    before = load_file(sft_folder / "adapter" / "adapter_model.safetensors")
+    after = load_file(tmp_path / "adapter" / "adapter_model.safetensors")
+    assert before.keys() == after.keys()
+    assert all((before[name] - after[name]).abs().max() < 1e-6 for name in before)
 
 
 @pytest.mark.parametrize(
@@ -185,17 +198,3 @@ def test_what_cannot_be_had_is_one_line(tmp_path, model_folder, questions, chang
     assert result.returncode == 1
     assert result.stderr.splitlines()[-1].startswith(f"train_rl: {message}")
     assert not list(tmp_path.iterdir())
-
-
-def test_rl_goes_on_from_the_sft_adapter(tmp_path, model_folder, questions, responses):
-    sft = tmp_path / "sft"
-    assert run(sft_command(sft, model_folder, questions, responses)).returncode == 0
-    arguments = rl_command(tmp_path / "rl", model_folder, questions, learning_rate=1e-12, steps=1)
-    result = run([*arguments, "--start", str(sft / "adapter")])
-    assert result.returncode == 0, result.stderr
-    from safetensors.torch import load_file
-
-    before = load_file(sft / "adapter" / "adapter_model.safetensors")
-    after = load_file(tmp_path / "rl" / "adapter" / "adapter_model.safetensors")
-    assert before.keys() == after.keys()
-    assert all((before[name] - after[name]).abs().max() < 1e-6 for name in before)
