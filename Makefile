@@ -35,7 +35,7 @@ repro: environments
 	dvc repro
 
 test: environments
-	.venv-model/bin/python -m pytest tests/model
+	.venv-model/bin/python -m pytest tests/model tests/unit/test_answers_xml.py tests/unit/test_hotpotqa.py
 	.venv/bin/python -m pytest tests/unit tests/workflow tests/e2e
 
 lint: $(CONTROLLER)

@@ -27,7 +27,7 @@ def main(arguments: argparse.Namespace) -> None:
         max_prompt_tokens=settings["max_prompt_tokens"],
     )
     inputs = [arguments.model, arguments.questions, *filter(None, [arguments.adapter])]
-    identity = responding.fingerprint(settings | {"seed": arguments.seed}, *inputs)
+    identity = tables.fingerprint(settings | {"seed": arguments.seed}, *inputs)
     engine = generation.start(
         arguments.model,
         model["device"],

@@ -22,7 +22,7 @@ def main(arguments: argparse.Namespace) -> None:
         max_tokens=settings["max_tokens"],
         max_prompt_tokens=settings["max_prompt_tokens"],
     )
-    identity = responding.fingerprint(settings | {"seed": arguments.seed}, arguments.model, arguments.questions)
+    identity = tables.fingerprint(settings | {"seed": arguments.seed}, arguments.model, arguments.questions)
     engine = generation.start(
         arguments.model,
         model["device"],

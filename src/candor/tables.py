@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import file_digest, sha256
 from pathlib import Path
 
 import polars as pl
@@ -141,6 +142,21 @@ def replacing(path: str | Path) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         _remove(temporary)
+
+
+def fingerprint(settings: object, *paths: str | Path) -> str:
+    """Return a digest of settings (whatever JSON can hold) and of the contents of files and folders.
+
+    A work folder keeps the fingerprint of what it is worked on, so that nothing goes on from other settings or inputs.
+    """
+    contents = []
+    for path in map(Path, paths):
+        files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+        for file in files:
+            if file.name != ".snakemake_timestamp":  # Snakemake leaves it in folders that a rule made
+                with file.open("rb") as stream:
+                    contents.append([str(file.relative_to(path)), file_digest(stream, "sha256").hexdigest()])
+    return sha256(json.dumps([settings, contents], sort_keys=True).encode()).hexdigest()
 
 
 def _remove(path: Path) -> None:

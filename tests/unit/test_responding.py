@@ -198,16 +198,6 @@ def test_work_of_other_settings_is_thrown_away(tmp_path):
     assert (len(again.calls), len(other.calls)) == (0, 1)
 
 
-def test_a_fingerprint_tells_settings_and_contents_apart(tmp_path):
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "weights").write_bytes(b"one")
-    first = responding.fingerprint({"a": 1, "b": 2}, tmp_path / "folder")
-    assert responding.fingerprint({"b": 2, "a": 1}, tmp_path / "folder") == first
-    assert responding.fingerprint({"a": 1, "b": 3}, tmp_path / "folder") != first
-    (tmp_path / "folder" / "weights").write_bytes(b"two")
-    assert responding.fingerprint({"a": 1, "b": 2}, tmp_path / "folder") != first
-
-
 def test_a_prompt_that_is_too_long_is_named_before_anything_is_generated(tmp_path):
     engine = StandInEngine({})
     asked = questions(["short", "long " * 500])

@@ -11,7 +11,6 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +93,7 @@ def respond(
         latex: whether the second chance asks for LaTeX, as for mathematics.
         seed: with a question's id and a sample it determines that sample.
         work: folder that keeps what is done; of no use after the result is written.
-        identity: of everything that the result depends on (`fingerprint`); another one's work is thrown away.
+        identity: of everything that the result depends on (`tables.fingerprint`); another one's work is thrown away.
 
     Returns:
         A frame of `tables.GENERATIONS`, in the order of the questions and then of the samples.
@@ -192,17 +191,6 @@ def sft_responses(
             "raise max_tokens or sft.questions"
         )
     return responses
-
-
-def fingerprint(settings: Mapping[str, Any], *paths: str | Path) -> str:
-    """Return a digest of settings and of the contents of files and folders."""
-    contents = []
-    for path in map(Path, paths):
-        files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
-        for file in files:
-            with file.open("rb") as stream:
-                contents.append([str(file.relative_to(path)), file_digest(stream, "sha256").hexdigest()])
-    return sha256(json.dumps([settings, contents], sort_keys=True).encode()).hexdigest()
 
 
 def _give_second_chance(
