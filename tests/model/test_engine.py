@@ -120,6 +120,43 @@ def test_an_output_depends_on_its_seed_and_not_on_its_company(engine):
     assert {output.finish_reason for samples in together for output in samples} <= {"stop", "length"}
 
 
+def test_the_product_with_one_adapter_is_vllms(monkeypatch):
+    import torch
+    from vllm.lora.ops.torch_ops import lora_ops
+    from vllm.lora.punica_wrapper import punica_cpu
+
+    names = ("bgmv_shrink", "bgmv_expand", "bgmv_expand_slice")
+    for module in (lora_ops, punica_cpu):  # both are put back after the test
+        for name in names:
+            monkeypatch.setattr(module, name, getattr(module, name))
+    torch.manual_seed(0)
+    x, y = torch.randn(5, 12), torch.randn(5, 4)
+    a, b = torch.randn(1, 1, 4, 12), torch.randn(1, 1, 6, 4)
+    none = torch.zeros(5, dtype=torch.long)
+
+    def results():
+        outputs = [torch.ones(5, 4), torch.ones(5, 6), torch.ones(5, 9), torch.ones(5, 9)]
+        lora_ops.bgmv_shrink(x, a, outputs[0], none, 0.5)
+        lora_ops.bgmv_expand(y, b, outputs[1], none, True)
+        lora_ops.bgmv_expand_slice(y, b, outputs[2], none, 2, 6, True)
+        lora_ops.bgmv_expand_slice(y, b, outputs[3], none, 2, 6, False)
+        return outputs
+
+    original = {name: getattr(lora_ops, name) for name in names}
+    generation._multiply_by_one_adapter()
+    ours = results()
+    if original["bgmv_shrink"].__module__ == lora_ops.__name__:  # else an engine of this session has put ours there
+        for name in names:
+            setattr(lora_ops, name, original[name])
+        for one, other in zip(ours, results(), strict=True):
+            torch.testing.assert_close(one, other)
+    torch.testing.assert_close(ours[0], 0.5 * x @ a[0, 0].T)
+    torch.testing.assert_close(ours[1], 1 + y @ b[0, 0].T)
+    torch.testing.assert_close(ours[2][:, 2:8], 1 + y @ b[0, 0].T)
+    torch.testing.assert_close(ours[3][:, 2:8], y @ b[0, 0].T)
+    assert (ours[2][:, [0, 1, 8]] == 1).all()
+
+
 def test_an_adapter_that_does_something_is_proved(adapted):
     assert generation.prove_adapter(adapted, conversations("xml")) > 0.01
 

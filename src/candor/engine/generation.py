@@ -158,6 +158,8 @@ def start(
     from vllm import LLM
     from vllm.lora.request import LoRARequest
 
+    if device == "cpu" and adapter is not None:
+        _multiply_by_one_adapter()
     llm = LLM(
         model=str(model_folder),
         dtype=resolve_precision(device, precision),
@@ -283,6 +285,36 @@ def _prepare_cpu() -> None:
     os.environ.setdefault("VLLM_CPU_OMP_THREADS_BIND", "nobind")  # or vLLM keeps one core for itself
     os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "2")  # GiB
     os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")  # starting a second process takes half a minute
+
+
+def _multiply_by_one_adapter() -> None:
+    """Let vLLM's CPU kernels multiply by the engine's one adapter as by any matrix.
+
+    They are made for many adapters at once and copy an adapter's weights for every token of a batch, which makes
+    prompts dozens of times slower. With `max_loras` 1 every token that reaches them has the same adapter.
+    """
+    from vllm.lora.ops.torch_ops import lora_ops
+    from vllm.lora.punica_wrapper import punica_cpu
+
+    def product(inputs, weights, output):
+        return inputs.to(output.dtype) @ weights[0].reshape(weights.shape[-2:]).to(output.dtype).T
+
+    def shrink(inputs, weights, output, indices, scaling=1.0):
+        result = product(inputs, weights, output)
+        output[:, : result.shape[1]] = scaling * result
+
+    def expand_slice(inputs, weights, output, indices, first, size, add_inputs=True):
+        result = product(inputs, weights, output)[:, :size]
+        if add_inputs:
+            output[:, first : first + size] += result
+        else:
+            output[:, first : first + size] = result
+
+    def expand(inputs, weights, output, indices, add_inputs=True):
+        expand_slice(inputs, weights, output, indices, 0, min(weights.shape[-2], output.shape[1]), add_inputs)
+
+    for module in (lora_ops, punica_cpu):
+        module.bgmv_shrink, module.bgmv_expand, module.bgmv_expand_slice = shrink, expand, expand_slice
 
 
 def _adapter_rank(adapter: Path) -> int:
