@@ -140,8 +140,8 @@ MODEL_THREADS = 8
 
 
 def side_by_side(wildcards):
-    """Take half of the cores for a stage that a run has many of, on a CPU: two at a time are faster than one after
-    another, since each spends much of its time in one thread, loading libraries or between tokens."""
+    """Take half of the cores for generation on a CPU: two engines at a time are faster than one after another, since
+    each spends much of its time in one thread. Training is not so: two at a time would need twice its memory."""
     if settings.models[wildcards.model].device == "gpu":
         return MODEL_THREADS
     return max(1, (workflow.cores or MODEL_THREADS) // 2)

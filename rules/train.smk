@@ -133,7 +133,7 @@ rule train_rl:
         "logs/rl/{model}/{dataset}/{scheme}/{attempt}.log",
     benchmark:
         "results/benchmarks/rl/{model}/{dataset}/{scheme}/{attempt}.tsv"
-    threads: side_by_side
+    threads: MODEL_THREADS
     resources:
         mem_mb=memory("train_rl"),
         runtime=minutes("train_rl"),
