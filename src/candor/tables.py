@@ -87,6 +87,49 @@ SFT_LOG = pl.Schema(
     }
 )
 
+ITEMS = pl.Schema(
+    {
+        "item_id": pl.String,
+        "role": pl.String,  # asked, or example where it serves in the few-shot prompt
+        "question": pl.String,
+        "options": pl.List(pl.String),  # in the benchmark's own order; an option's index is its identity
+        "gold": pl.Int32,  # index of the right option, from 0
+        "category": pl.String,  # null where the benchmark has none
+        "language": pl.String,  # ISO 639-1
+        "rationale": pl.String,  # worked solution of an example; null where the benchmark has none
+        "label_reference": pl.Boolean,  # an option refers to labels ("A and B"), which runs without labels do not show
+    }
+)
+
+MCQ_GENERATIONS = pl.Schema(
+    {
+        "item_id": pl.String,
+        "run": pl.Int32,  # 0 is the original order; i >= 1 has the gold at position i
+        "order": pl.List(pl.Int32),  # option indices in the order shown
+        "text": pl.String,  # the model's output as it came; null under cloze
+        "finish_reason": pl.String,  # stop, or length where the token limit cut it off; null under cloze
+        "prompt_tokens": pl.Int32,
+        "output_tokens": pl.Int32,
+        "seconds": pl.Float64,  # the request's share of its batch's time
+        "log_likelihoods": pl.List(pl.Float64),  # cloze alone: mean log-probability of each option's text, by index
+    }
+)
+
+MCQ_PREDICTIONS = pl.Schema(
+    {
+        "item_id": pl.String,
+        "run": pl.Int32,
+        "gold": pl.Int32,
+        "clamped": pl.Boolean,  # the item has fewer options than the run's position; its gold is last instead
+        "rule": pl.String,  # which rule read the answer, or random where none did
+        "extracted": pl.String,  # what it read; null where none did
+        "choice": pl.Int32,  # index of the chosen option, whatever its place
+        "position": pl.Int32,  # its place as shown, from 0
+        "similarity": pl.Float64,  # of the match; null where none was needed
+        "correct": pl.Boolean,
+    }
+)
+
 
 class TableError(ValueError):
     """A file between stages is missing, unreadable, or not of its schema."""
