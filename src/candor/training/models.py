@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from candor.config import Lora
+from candor.config import Lora, Rl, Sft
 
 PACKAGES = ("torch", "transformers", "trl", "unsloth", "peft", "accelerate")
 
@@ -92,6 +92,40 @@ def load(
     # TRL reads from here which tokens end an output; one that ends in another would count as truncated.
     model.generation_config.eos_token_id = ids
     return model, tokenizer
+
+
+def trainer_arguments(stage: Sft | Rl, model: dict, work: str, seed: int) -> dict[str, Any]:
+    """Return what SFT and RL tell TRL alike: the optimiser, the machine, the log and the checkpoints.
+
+    Args:
+        stage: the stage's settings.
+        model: the model's settings: device and train_precision.
+        work: folder of the checkpoints.
+        seed: seeds the order of the questions and sampling.
+    """
+    on_cpu = model["device"] == "cpu"
+    return {
+        "per_device_train_batch_size": stage.micro_batch_size,
+        "learning_rate": stage.learning_rate,
+        "lr_scheduler_type": stage.schedule,
+        "warmup_steps": stage.warmup_steps,
+        "optim": stage.optimizer,
+        "weight_decay": stage.weight_decay,
+        "max_grad_norm": stage.max_grad_norm,
+        "use_cpu": on_cpu,
+        "fp16": model["train_precision"] == "float16",
+        "bf16": model["train_precision"] == "bfloat16",
+        "gradient_checkpointing": not on_cpu,
+        "dataloader_pin_memory": not on_cpu,
+        "seed": seed,
+        "data_seed": seed,
+        "logging_steps": 1,
+        "report_to": "none",
+        "output_dir": work,
+        "save_strategy": "steps",
+        "save_steps": stage.checkpoint_steps,
+        "save_total_limit": 2,
+    }
 
 
 def check_lengths(tokenizer, conversations: list, names: list[str], limit: int, template_arguments: dict) -> None:

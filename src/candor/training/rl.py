@@ -10,7 +10,7 @@ from candor.config import Rl
 from candor.schemes import get
 from candor.training.checkpoints import open_work_folder
 from candor.training.logs import StepLog
-from candor.training.models import check_lengths, effective, import_unsloth, load, save_adapter
+from candor.training.models import check_lengths, effective, import_unsloth, load, save_adapter, trainer_arguments
 from candor.training.rewards import Rewards, reward
 from candor.vocabulary import DIFFICULTIES
 
@@ -87,7 +87,6 @@ def train(
     )
     check_lengths(tokenizer, prompts, names, max_prompt_tokens, model["chat_template_arguments"])
     arguments = GRPOConfig(
-        output_dir=work,
         # the objective; every field is set because Unsloth changes TRL's defaults on a GPU and not on a CPU
         loss_type=rl.loss,
         scale_rewards="none",
@@ -116,30 +115,10 @@ def train(
         else None,
         # the optimiser
         max_steps=rl.steps,
-        per_device_train_batch_size=rl.micro_batch_size,
         gradient_accumulation_steps=rl.questions_per_step * rl.generations // rl.micro_batch_size,
-        learning_rate=rl.learning_rate,
-        lr_scheduler_type=rl.schedule,
-        warmup_steps=rl.warmup_steps,
-        optim=rl.optimizer,
         adam_beta1=rl.adam_beta1,
         adam_beta2=rl.adam_beta2,
-        weight_decay=rl.weight_decay,
-        max_grad_norm=rl.max_grad_norm,
-        # the machine
-        use_cpu=on_cpu,
-        fp16=model["train_precision"] == "float16",
-        bf16=model["train_precision"] == "bfloat16",
-        gradient_checkpointing=not on_cpu,
-        dataloader_pin_memory=not on_cpu,
-        # the log and the checkpoints
-        seed=seed,
-        data_seed=seed,
-        logging_steps=1,
-        report_to="none",
-        save_strategy="steps",
-        save_steps=rl.checkpoint_steps,
-        save_total_limit=2,
+        **trainer_arguments(rl, model, work, seed),
     )
     log = StepLog(work)
     chosen = get(scheme)

@@ -6,7 +6,7 @@ from candor import tables
 from candor.config import Sft
 from candor.training.checkpoints import open_work_folder
 from candor.training.logs import StepLog
-from candor.training.models import check_lengths, effective, import_unsloth, load, save_adapter
+from candor.training.models import check_lengths, effective, import_unsloth, load, save_adapter, trainer_arguments
 
 
 def train(
@@ -61,9 +61,7 @@ def train(
         model["end_of_turn"],
     )
     check_lengths(tokenizer, prompts, names, max_prompt_tokens, model["chat_template_arguments"])
-    on_cpu = model["device"] == "cpu"
     arguments = SFTConfig(
-        output_dir=work,
         # the objective
         loss_type="nll",
         completion_only_loss=True,
@@ -73,30 +71,10 @@ def train(
         max_length=length,
         # the optimiser
         num_train_epochs=sft.epochs,
-        per_device_train_batch_size=sft.micro_batch_size,
         gradient_accumulation_steps=sft.batch_size // sft.micro_batch_size,
-        learning_rate=sft.learning_rate,
-        lr_scheduler_type=sft.schedule,
-        warmup_steps=sft.warmup_steps,
-        optim=sft.optimizer,
-        weight_decay=sft.weight_decay,
         adam_beta1=0.9,
         adam_beta2=0.999,
-        max_grad_norm=sft.max_grad_norm,
-        # the machine
-        use_cpu=on_cpu,
-        fp16=model["train_precision"] == "float16",
-        bf16=model["train_precision"] == "bfloat16",
-        gradient_checkpointing=not on_cpu,
-        dataloader_pin_memory=not on_cpu,
-        # the log and the checkpoints
-        seed=seed,
-        data_seed=seed,
-        logging_steps=1,
-        report_to="none",
-        save_strategy="steps",
-        save_steps=sft.checkpoint_steps,
-        save_total_limit=2,
+        **trainer_arguments(sft, model, work, seed),
     )
     data = Dataset.from_list(
         [
