@@ -20,6 +20,7 @@ def import_unsloth(device: str):
     """
     if device == "cpu":
         os.environ["UNSLOTH_FORCE_CPU"] = "1"
+        os.environ.setdefault("GOMP_SPINCOUNT", "10000")  # as in engine.generation
         sys.modules.setdefault("vllm", None)
     os.environ.setdefault("UNSLOTH_DISABLE_STATISTICS", "1")
     import unsloth
