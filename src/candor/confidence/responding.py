@@ -7,15 +7,13 @@ its last part. Each output's randomness comes from the seed, the question's id a
 
 import json
 import logging
-import shutil
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-from tqdm import tqdm
 
 from candor import tables
 from candor.answers import json as json_format
@@ -25,11 +23,9 @@ from candor.confidence.prompts import ANSWER_PREFIX, CONFIDENCE_PROBE, answer_pr
 from candor.config import Evaluation, Sampling
 from candor.data.randomness import draw
 from candor.engine.generation import Conversation, Engine, check_prompts
+from candor.engine.parts import IN_FLIGHT, in_parts
 
 logger = logging.getLogger(__name__)
-
-# Sequences sampled at once: many, for speed, and so few that a kill loses minutes at most.
-_IN_FLIGHT = {"cpu": 64, "gpu": 1024}
 
 _PROBE_ROOM = 128
 """Tokens for what the second chance adds to a conversation beside its outputs: its questions and the template's marks."""
@@ -134,8 +130,8 @@ def respond(
             _give_second_chance(engine, rows, prompts, asking.format, evaluation.probe_tokens, latex, seed, drawing)
         return pl.DataFrame(rows, tables.GENERATIONS)
 
-    size = max(1, _IN_FLIGHT[engine.device] // evaluation.samples)
-    return _in_parts(questions, size, answer, tables.GENERATIONS, work, identity)
+    size = max(1, IN_FLIGHT[engine.device] // evaluation.samples)
+    return in_parts(questions, size, answer, tables.GENERATIONS, work, identity, "question")
 
 
 def sft_responses(
@@ -182,7 +178,8 @@ def sft_responses(
         ]
         return pl.DataFrame(rows, tables.RESPONSES, orient="row")
 
-    responses = _in_parts(questions, _IN_FLIGHT[engine.device], answer, tables.RESPONSES, work, identity)
+    size = IN_FLIGHT[engine.device]
+    responses = in_parts(questions, size, answer, tables.RESPONSES, work, identity, "question")
     counts = Counter(responses["status"])
     logger.info("%d responses: %s", len(responses), ", ".join(f"{n} {status}" for status, n in counts.most_common()))
     if not counts["valid"]:
@@ -257,35 +254,6 @@ def _as_xml(text: str, finish_reason: str) -> tuple[str, str | None]:
     except (ValueError, RecursionError):
         return "invalid json", None
     return "fields missing or invalid", None
-
-
-def _in_parts(
-    questions: pl.DataFrame,
-    size: int,
-    answer: Callable[[pl.DataFrame], pl.DataFrame],
-    schema: pl.Schema,
-    work: Path,
-    identity: str,
-) -> pl.DataFrame:
-    """Return `answer` of all questions, `size` at a time, each part kept in the work folder."""
-    identity = f"{identity} {size}\n"
-    owner = work / "fingerprint"
-    if not owner.exists() or owner.read_text(encoding="utf-8") != identity:
-        if work.exists():
-            logger.info("%s is of other settings or inputs; starting afresh", work)
-            shutil.rmtree(work)
-        tables.write_text(identity, owner)
-    parts = []
-    with tqdm(total=len(questions), unit="question") as progress:
-        for number, part in enumerate(questions.iter_slices(size)):
-            path = work / f"part-{number:06d}.parquet"
-            if path.exists():
-                progress.initial += len(part)  # so that the speed shown is that of this run
-            else:
-                tables.write(answer(part), path, schema)
-            parts.append(tables.read(path, schema))
-            progress.update(len(part))
-    return pl.concat(parts) if parts else pl.DataFrame(schema=schema)
 
 
 def _seed(seed: int, purpose: str, *names: str) -> int:
