@@ -6,13 +6,14 @@ from string import ascii_uppercase
 
 # Words that may stand before such a pair, in the languages of our benchmarks. Before any other word, as in "hepatitis A
 # and B", the letters name something else.
-_CUES = (
-    "both either neither only answer answers option options choice choices alternative alternatives of in for with as"
-    " sowohl weder entweder nur beide antwort antworten bei wie in von"
-    " fois soit ni seulement réponse réponses option options proposition propositions en les"
-    " sia né solo soltanto entrambe entrambi risposta risposte opzione opzioni di"
-    " tanto ambas ambos solamente sólo respuesta respuestas opción opciones"
-).split()
+_CUES = re.compile(
+    "both|either|neither|only|answers?|options?|choices?|alternatives?|of|in|for|with|as"
+    "|sowohl|weder|entweder|nur|beide|antwort(?:en)?|bei|wie|von"
+    "|fois|soit|ni|seulement|réponses?|propositions?|en|les"
+    "|sia|né|solo|soltanto|entramb[ei]|rispost[ae]|opzion[ei]|di"
+    "|tanto|ambas|ambos|solamente|sólo|respuestas?|opción|opciones",
+    re.IGNORECASE,
+)
 _AND = r"(?:and|or|nor|und|oder|noch|als auch|sowie|et|ou|ni|e|ed|o|sia|che|né|y|como|&|/)"
 _LETTER = r"[(\"'“„]?(?P<{name}>[A-J])[)\"'”“]?"
 _PAIR = re.compile(
@@ -39,6 +40,6 @@ def refers_to_labels(question: str, options: Sequence[str]) -> bool:
 def _refers(option: str, labels: set[str]) -> bool:
     for pair in _PAIR.finditer(option):
         first, second, cue = pair["first"], pair["second"], pair["cue"]
-        if first != second and {first, second} <= labels and (cue is None or cue.lower() in _CUES):
+        if first != second and {first, second} <= labels and (cue is None or _CUES.fullmatch(cue)):
             return True
     return any(name[1] in labels for name in _NAMED.finditer(option) if name[1].isupper())

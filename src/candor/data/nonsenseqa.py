@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from pathlib import Path
 from string import ascii_uppercase
 
 from candor.data.files import DataError, expand
@@ -37,7 +36,9 @@ def word_list(path: str | None = None) -> tuple[str, ...]:
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{file}: not readable as a UTF-8 word list ({error})") from error
     if not words or len(set(words)) < len(words):
-        raise DataError(f"{file}: expected different words, one a line; found {len(set(words))} different of {len(words)}")
+        raise DataError(
+            f"{file}: expected different words, one a line; found {len(set(words))} different of {len(words)}"
+        )
     return tuple(words)
 
 
