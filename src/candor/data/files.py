@@ -112,7 +112,7 @@ def _read_jsonl(path: Path) -> Iterator[tuple[str, Any]]:
 def _read_json(path: Path) -> Iterator[tuple[str, Any]]:
     rows = _decode(path.read_bytes(), str(path), "a JSON list of rows (JSON lines have the extension .jsonl)")
     if not isinstance(rows, list):
-        raise DataError(f"{path}: expected a list of rows, found {show(rows)}")
+        raise DataError(f"{path}: expected a list of rows, found {type(rows).__name__}")
     return ((f"row {index}", row) for index, row in enumerate(rows))
 
 
