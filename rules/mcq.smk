@@ -5,6 +5,19 @@ from candor.config import ItemFiles
 
 wildcard_constraints:
     benchmark=any_of(settings.benchmarks),
+    fewshot="moved|kept",
+    protocol=any_of(protocol for *_, protocol in settings.mcq_cells),
+    matcher=any_of(settings.matchers),
+
+
+def mcq_run_of(wildcards):
+    """Return the run that a path of the multiple-choice track belongs to."""
+    cell = (wildcards.benchmark, wildcards.fewshot, wildcards.model, wildcards.protocol)
+    try:
+        return settings.mcq_cells[cell]
+    except KeyError:
+        valid = ", ".join("/".join(one) for one in settings.mcq_cells)
+        raise WorkflowError(f"{'/'.join(cell)} is not among mcq_runs; valid: {valid}") from None
 
 
 def benchmark_files(wildcards):
@@ -82,4 +95,49 @@ rule export_nonsenseqa:
         """
         "$CONTROLLER_PYTHON" {input.script:q} --source {params.source:q} --seed {params.seed:q} \
             --items {input.questions:q} --jsonl {output.jsonl:q} --card {output.card:q} 2>&1 | tee {log:q}
+        """
+
+
+def mcq_settings(wildcards):
+    """Select what multiple-choice answers depend on."""
+    run = mcq_run_of(wildcards)
+    benchmark = settings.benchmarks[wildcards.benchmark]
+    asking = {
+        "positions": benchmark.positions,
+        "leave_out_label_references": benchmark.leave_out_label_references,
+        "moved": run.fewshot == "moved",
+        **run.model_dump(include={"shots", "max_tokens", "max_prompt_tokens"}),
+    }
+    model = model_settings(wildcards, "generate_precision", "sampling")
+    return to_json({"model": model, "protocol": wildcards.protocol, "asking": asking})
+
+
+rule generate_mcq_answers:
+    """Let a model answer a benchmark under a protocol, in its original order and once per gold position (paper 5.1)."""
+    input:
+        script=script("generate_mcq_answers"),
+        model="results/models/{model}",
+        questions="results/mcq/items/{benchmark}.parquet",
+    output:
+        "results/mcq/generations/{benchmark}/{fewshot}/{model}/{protocol}.parquet",
+    log:
+        "logs/mcq/generations/{benchmark}/{fewshot}/{model}/{protocol}.log",
+    benchmark:
+        "results/benchmarks/mcq/generations/{benchmark}/{fewshot}/{model}/{protocol}.tsv"
+    threads: side_by_side
+    resources:
+        mem_mb=lambda wildcards, attempt: mcq_run_of(wildcards).generate.memory_gib * 1024 * attempt,
+        runtime=lambda wildcards, attempt: round(mcq_run_of(wildcards).generate.hours * 60 * attempt),
+        gpu=gpus,
+    params:
+        settings=mcq_settings,
+        seed=settings.seed,
+        work="results/work/mcq/generations/{benchmark}/{fewshot}/{model}/{protocol}",
+    conda:
+        device_environment
+    shell:
+        """
+        OMP_NUM_THREADS={threads} "$MODEL_PYTHON" {input.script:q} --model {input.model:q} --items {input.questions:q} \
+            --settings {params.settings:q} --seed {params.seed:q} --work {params.work:q} \
+            --output {output:q} 2>&1 | tee {log:q}
         """

@@ -47,9 +47,15 @@ class Engine:
     """The `LoRARequest`, or None."""
 
     def tokens(self, conversations: Sequence[Conversation]) -> list[list[int]]:
-        """Return the token ids of each prompt, by the model's chat template, up to where its answer begins."""
+        """Return the token ids of each prompt, by the model's chat template, up to where its answer begins.
+
+        A base model without a template gets the messages' contents as plain text.
+        """
         if not conversations:
             return []
+        if self.tokenizer.chat_template is None:
+            texts = ["\n\n".join(message["content"] for message in conversation) for conversation in conversations]
+            return self.tokenizer(texts)["input_ids"]
         return self.tokenizer.apply_chat_template(
             list(conversations), add_generation_prompt=True, return_dict=False, **self.chat_template_arguments
         )
@@ -109,6 +115,43 @@ class Engine:
         results = self.llm.generate(requests, parameters, use_tqdm=False, lora_request=self.adapter) if requests else []
         outputs = [[_output(sample, len(result.prompt_token_ids)) for sample in result.outputs] for result in results]
         return [samples * n if len(samples) < n else samples for samples in outputs]
+
+    def mean_log_likelihoods(self, prompts: Sequence[str], continuations: Sequence[Sequence[str]]) -> list[list[float]]:
+        """Return the mean log-probability per token of each continuation of each prompt, for cloze evaluation.
+
+        Args:
+            prompts: plain text, without a chat template.
+            continuations: for each prompt some texts, each as it follows the prompt, its leading blank included.
+
+        Raises:
+            ValueError: a prompt and a continuation do not fit the engine's context together, or add no token.
+        """
+        from vllm import SamplingParams
+
+        before = self.tokenizer(list(prompts))["input_ids"] if prompts else []
+        requests, starts = [], []
+        for prompt, ids, texts in zip(prompts, before, continuations, strict=True):
+            for text in texts:
+                whole = self.tokenizer(prompt + text)["input_ids"]
+                # Tokens may span the seam; scored is all from the first that the prompt alone does not have.
+                start = next((i for i, (a, b) in enumerate(zip(ids, whole, strict=False)) if a != b), len(ids))
+                if len(whole) <= start or len(whole) >= self.max_model_len:
+                    raise ValueError(
+                        f"continuation {text!r} adds no token to its prompt"
+                        if len(whole) <= start
+                        else f"a prompt and its continuation have {len(whole)} tokens, the context {self.max_model_len}"
+                    )
+                requests.append({"prompt_token_ids": whole})
+                starts.append(start)
+        parameters = SamplingParams(temperature=0, max_tokens=1, prompt_logprobs=0, detokenize=False)
+        results = self.llm.generate(requests, parameters, use_tqdm=False, lora_request=self.adapter) if requests else []
+        means = []
+        for result, start in zip(results, starts, strict=True):
+            ids = result.prompt_token_ids
+            scored = [result.prompt_logprobs[i][ids[i]].logprob for i in range(start, len(ids))]
+            means.append(sum(scored) / len(scored))
+        rest = iter(means)
+        return [[next(rest) for _ in texts] for texts in continuations]
 
 
 def start(
