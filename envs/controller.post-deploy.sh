@@ -80,6 +80,7 @@ markdown-it-py==4.3.0
 markupsafe==3.0.4
 matplotlib==3.11.2
 mdurl==0.1.2
+mpmath==1.3.0
 multidict==7.2.1
 mypy-extensions==1.2.0
 narwhals==2.29.0
@@ -145,6 +146,7 @@ sortedcontainers==2.4.0
 sqlalchemy==2.0.58
 sqlmodel==0.0.37
 sqltrie==0.11.3
+sympy==1.14.0
 tabulate==0.10.0
 tenacity==9.2.1
 threadpoolctl==3.8.0
@@ -164,4 +166,5 @@ wrapt==2.5.2
 yarl==1.25.1
 yte==1.9.4
 zc-lockfile==4.0
+zxcvbn==4.5.0
 LOCK

