@@ -3,10 +3,11 @@
 A benchmark is a function that reads one of its rows, and its line in `_LOADERS`.
 """
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from hashlib import sha256
 from string import ascii_uppercase
 from typing import Any
@@ -142,7 +143,7 @@ def _items(
             row = loader.parse(raw, where)
             row = replace(row, question=row.question.strip(), options=tuple(option.strip() for option in row.options))
             if not row.id:
-                row = replace(row, id=sha256(repr((row.question, row.options, row.gold)).encode()).hexdigest()[:24])
+                row = replace(row, id=sha256(json.dumps(astuple(row)).encode()).hexdigest()[:24])
             earlier, earlier_where = seen.setdefault(row.id, (row, where))
             if earlier != row:
                 raise DataError(f"{where}: id {row.id!r} is also the id of other content, at {earlier_where}")
