@@ -13,7 +13,7 @@ import pytest
 
 from candor import tables
 from candor.config import Benchmark
-from candor.data import benchmarks, items
+from candor.data import benchmarks, items, loaders
 from candor.data.files import DataError
 from candor.data.label_references import refers_to_labels
 
@@ -191,8 +191,8 @@ def test_a_row_of_the_hub_is_the_same_item_as_the_original():
         "answerKey": "C",
     }
     exams_hub = {**original, "question": {"stem": "Which?", "choices": hub["choices"]}}
-    parsed = benchmarks._choices(original, "here")
-    assert benchmarks._choices(hub, "here") == benchmarks._choices(exams_hub, "here") == parsed
+    parsed = loaders._choices(original, "here")
+    assert loaders._choices(hub, "here") == loaders._choices(exams_hub, "here") == parsed
     assert (parsed.question, parsed.options, parsed.gold) == ("Which?", ("x", "y", "z"), 2)
 
 

@@ -88,7 +88,7 @@ WRONG = [
         "exams",
         {"source": {"train": ["x"]}},
         "benchmarks.exams.source: not a source that is known here; valid: {hub, revision}, {asked, examples} or "
-        "{generated_questions, generated_examples}",
+        "{generated_questions, generated_examples} (found {'train': ['x']})",
     ),
     (
         "exams",
