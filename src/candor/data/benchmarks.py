@@ -12,7 +12,7 @@ import polars as pl
 from candor.config import Benchmark, HubSource, ItemFiles, NonsenseSource
 from candor.data import nonsenseqa
 from candor.data.files import DataError, download, expand, read
-from candor.data.items import Item, has_equal_options, to_frame
+from candor.data.items import Item, equal_options, to_frame
 from candor.data.label_references import refers_to_labels
 from candor.data.loaders import LOADERS, NAMES, Loader, Row
 from candor.data.randomness import draw
@@ -142,7 +142,7 @@ def _unusable(row: Row, benchmark: Benchmark) -> str | None:
         return "empty option"
     if row.gold is None:
         return row.doubt
-    if benchmark.strict_duplicates and has_equal_options(row.options):
+    if benchmark.strict_duplicates and equal_options(row.options):
         return "equal options"
     return None
 
@@ -154,14 +154,14 @@ def _choose_examples(pool: Iterable[Item], count: int, loader: Loader) -> list[I
     for item in pool:
         category = item.category if loader.examples_by_category else None
         group = (item.language, category)
-        if chosen[group] < count and not item.label_reference and not has_equal_options(item.options):
+        if chosen[group] < count and not item.label_reference and not equal_options(item.options):
             chosen[group] += 1
             examples.append(replace(item, role="example", category=category))
     return examples
 
 
 def _describe(asked: list[Item]) -> dict[str, Any]:
-    equal = [item for item in asked if has_equal_options(item.options)]
+    equal = [(item, same) for item in asked if (same := equal_options(item.options))]
     return {
         "options": _sorted(Counter(len(item.options) for item in asked)),
         "gold_position": _sorted(Counter(item.gold + 1 for item in asked)),
@@ -169,7 +169,7 @@ def _describe(asked: list[Item]) -> dict[str, Any]:
         "label_references": sum(item.label_reference for item in asked),
         "equal_options": {
             "questions": len(equal),
-            "with_gold": sum(item.options.count(item.options[item.gold]) > 1 for item in equal),
+            "with_gold": sum(item.gold in same for item, same in equal),
         },
     }
 
