@@ -26,6 +26,7 @@ include: "rules/train.smk"  # SFT, then RL under each scheme
 include: "rules/generate.smk"  # answers: raw text
 include: "rules/grade.smk"  # answer, confidence and correctness read from it
 include: "rules/measure.smk"  # accuracy, calibration and their intervals
+include: "rules/mcq.smk"  # multiple choice: benchmarks, answers, what they chose
 include: "rules/tabulate.smk"  # tables
 include: "rules/plot.smk"  # figures
 include: "rules/targets.smk"  # names for what can be asked for
