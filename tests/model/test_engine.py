@@ -185,6 +185,40 @@ def test_what_does_not_fit_is_refused(engine):
         generation.check_prompts(engine, [CAPITAL, *long], ["short", "the long one"], 500)
 
 
+def test_cloze_scores_are_those_of_transformers(engine, model_folder):
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    loaded = AutoModelForCausalLM.from_pretrained(model_folder, dtype=torch.float32)
+    prompts = ["Question:\nWhat is the capital of France?\nAnswer:", "2 + 2 ="]
+    options = [[" Paris", " the city of Lyon", " Rome"], [" four", " 4"]]
+    expected = []
+    for prompt, texts in zip(prompts, options, strict=True):
+        expected.append([])
+        for text in texts:
+            ids = engine.tokenizer(prompt + text, return_tensors="pt")["input_ids"]
+            start = len(engine.tokenizer(prompt)["input_ids"])
+            with torch.no_grad():
+                logprobs = loaded(ids).logits[0].log_softmax(-1)
+            scored = [logprobs[i - 1, ids[0, i]].item() for i in range(start, ids.shape[1])]
+            expected[-1].append(sum(scored) / len(scored))
+    found = engine.mean_log_likelihoods(prompts, options)
+    for ours, theirs in zip(found, expected, strict=True):
+        assert ours == pytest.approx(theirs, abs=1e-3)
+    assert found[0][0] == max(found[0])
+    with pytest.raises(ValueError, match="adds no token"):
+        engine.mean_log_likelihoods(["2 + 2 ="], [[""]])
+
+
+def test_a_model_without_a_chat_template_gets_plain_text(engine):
+    import copy
+
+    plain = copy.copy(engine.tokenizer)
+    plain.chat_template = None
+    [ids] = replace(engine, tokenizer=plain).tokens([CAPITAL])
+    assert plain.decode(ids) == CAPITAL[0]["content"]
+
+
 @pytest.mark.parametrize("format", ["xml", "json"])
 def test_outputs_that_are_cut_off_get_their_second_chance(engine, tmp_path, format):
     rows = [(prompt, prompt, "gold", "easy") for prompt in PROMPTS[:2]]
