@@ -154,8 +154,8 @@ class Model(_Settings):
     """Where its stages run; on `gpu` each of them asks the cluster for one GPU."""
     sampling: Sampling
     """Sampling at evaluation (paper table 6)."""
-    train_precision: Precision
-    """Precision of SFT and RL (paper E.5: float16, bfloat16 for Gemma 4)."""
+    train_precision: Precision | None = None
+    """Precision of SFT and RL (paper E.5: float16, bfloat16 for Gemma 4); only a model of `runs` needs it."""
     generate_precision: Precision = "auto"
     """Precision of generation; `auto` is bfloat16 where the processor computes it natively, else float32."""
     chat_template_arguments: dict[str, bool | str] = {}
@@ -585,6 +585,11 @@ class Config(_Settings):
             for key, name, valid in (("model", run.model, self.models), ("dataset", run.dataset, self.datasets)):
                 if name not in valid:
                     raise ValueError(f"runs.{index}.{key}: no {key} is called {name!r}; valid: {', '.join(valid)}")
+            if self.models[run.model].train_precision is None:
+                raise ValueError(
+                    f"models.{run.model}.train_precision: missing, but runs.{index} trains it; "
+                    f"valid: {', '.join(get_args(Precision))}"
+                )
             if (run.model, run.dataset) in seen:
                 raise ValueError(f"runs.{index}: {run.model} on {run.dataset} is listed twice; join the two runs")
             seen.add((run.model, run.dataset))

@@ -211,6 +211,17 @@ def test_one_model_on_one_dataset_is_one_run(settings):
     ]
 
 
+def test_only_a_model_that_is_trained_needs_a_training_precision(settings):
+    (run,) = settings["runs"]
+    settings["models"]["asked-only"] = dict(settings["models"][run["model"]])
+    del settings["models"]["asked-only"]["train_precision"]
+    assert load(settings).models["asked-only"].train_precision is None
+    run["model"] = "asked-only"
+    assert lines_of(settings) == [
+        "models.asked-only.train_precision: missing, but runs.0 trains it; valid: auto, float16, bfloat16, float32"
+    ]
+
+
 def test_names_that_could_not_stand_in_a_path_are_refused(settings):
     settings["models"]["Smol LM"] = settings["models"]["smollm2-135m-instruct"]
     (line,) = lines_of(settings)

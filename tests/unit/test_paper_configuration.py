@@ -1,5 +1,6 @@
-"""config/paper.yaml says what the paper says: its printed tables are the witnesses."""
+"""config/paper.yaml says what the two papers say: their printed tables are the witnesses."""
 
+import re
 from pathlib import Path
 
 import jsonschema
@@ -8,7 +9,7 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from candor.config import Config, HubSource, Run, json_schema, load
+from candor.config import Config, HubSource, Model, Run, Sampling, json_schema, load
 from candor.vocabulary import DIFFICULTIES, PAPER_SCHEMES
 
 ROOT = Path(__file__).parents[2]
@@ -35,6 +36,11 @@ def config() -> Config:
 def runs(config) -> dict[tuple[str, str], Run]:
     """Runs by the labels that the paper prints for their model and dataset."""
     return {(config.models[run.model].label, config.datasets[run.dataset].label): run for run in config.runs}
+
+
+@pytest.fixture(scope="module")
+def trained(config) -> list[Model]:
+    return [config.models[name] for name in dict.fromkeys(run.model for run in config.runs)]
 
 
 def unwritten(value, path="") -> list[str]:
@@ -86,8 +92,8 @@ def test_steps_learning_rate_and_token_limit_are_those_of_table_5(runs, row):
     assert run.max_tokens == int(row["max_tokens"])
 
 
-def test_sampling_is_that_of_table_6(config):
-    by_label = {model.label: model.sampling for model in config.models.values()}
+def test_sampling_is_that_of_table_6(trained):
+    by_label = {model.label: model.sampling for model in trained}
     rows = {row["model"]: row for row in printed("confidence_sampling") if row["model"] in by_label}
     assert set(rows) == set(by_label) - set(LLAMAS)
     for label, row in rows.items():
@@ -193,15 +199,131 @@ def test_one_batch_is_512_outputs_everywhere(runs):
     assert {(run.rl.questions_per_step, run.rl.generations) for run in runs.values()} == {(64, 8)}
 
 
-def test_only_gemma_is_trained_in_bfloat16(config):
-    precisions = {model.label: model.train_precision for model in config.models.values()}
+def test_only_gemma_is_trained_in_bfloat16(trained):
+    precisions = {model.label: model.train_precision for model in trained}
     assert precisions.pop("Gemma 4 (E2B) Instruct") == "bfloat16"
     assert set(precisions.values()) == {"float16"}
 
 
 def test_one_revision_for_each_repository(config):
-    sources = [model.source for model in config.models.values()]
+    sources = [entry.source for kind in (config.models, config.benchmarks, config.matchers) for entry in kind.values()]
     for dataset in config.datasets.values():
         sources += [dataset.source, dataset.difficulty_source]
     pins = {(source.hub, source.revision) for source in sources if isinstance(source, HubSource)}
-    assert len(pins) == len({hub for hub, _ in pins}) == len({revision for _, revision in pins}) == 9
+    assert all(re.fullmatch("[0-9a-f]{40}", revision) for _, revision in pins)
+    assert len(pins) == len({hub for hub, _ in pins}) == len({revision for _, revision in pins}) == 29
+
+
+# --- Multiple choice ---
+
+PRINTED_RUNS = printed("mcq_metrics")
+TABLE_3 = [row["model"] for row in printed("mcq_extraction_rates")]
+WITHOUT_A_REVISION = "Nemotron-Cascade-8B"
+PROTOCOLS = {"S&L": "sl", "M&D": "md"}
+
+
+def full_name(short: str) -> str:
+    """Return the name in table 3 that another table's shorter one stands for."""
+    (name,) = (name for name in TABLE_3 if name.lower().startswith(short.lower()))
+    return name
+
+
+@pytest.fixture(scope="module")
+def asked(config) -> dict[str, Model]:
+    return {name: config.models[name] for run in config.mcq_runs for name in run.models}
+
+
+def test_the_models_of_table_3_are_asked_under_their_names(config, asked):
+    assert {model.label for model in asked.values()} == set(TABLE_3) - {WITHOUT_A_REVISION}
+    assert all(name == model.label.lower() for name, model in asked.items())
+    assert all(model.train_precision is None and model.device == "gpu" for model in asked.values())
+    in_order = [model.label for model in config.models.values() if model.label in TABLE_3]
+    assert in_order == [name for name in TABLE_3 if name != WITHOUT_A_REVISION]
+
+
+@pytest.mark.parametrize("table", ["mcq_metrics", "mcq_score_fewshot", "mcq_variance_ratio"])
+def test_every_table_is_about_the_models_of_table_3(table):
+    shorts = {row["model"] for row in printed(table)} - {"Mean", "GEOMETRIC MEAN"}
+    assert {full_name(short) for short in shorts} == set(TABLE_3)
+
+
+def test_what_is_asked_is_what_is_printed_and_what_figures_7_to_13_add(config, asked):
+    printed_runs = {
+        (row["benchmark"], row["fewshot"], full_name(row["model"]), PROTOCOLS[row["protocol"]]) for row in PRINTED_RUNS
+    }
+    added = {
+        (benchmark, "moved", model.label, protocol)
+        for model in asked.values()
+        for benchmark, protocols in (
+            ("NonsenseQA", ("sd", "ml")),
+            ("CommonsenseQA", ("cloze", "ml", "md-emoji", "md-x", "md-emojis", "md-numbers")),
+        )
+        for protocol in protocols
+    }
+    configured = {
+        (config.benchmarks[benchmark].label, fewshot, config.models[model].label, protocol)
+        for benchmark, fewshot, model, protocol in config.mcq_cells
+    }
+    assert configured == {cell for cell in printed_runs if cell[2] != WITHOUT_A_REVISION} | added
+
+
+def test_gold_moves_once_to_each_option(config):
+    positions = {benchmark.label: benchmark.positions for benchmark in config.benchmarks.values()}
+    assert positions == dict.fromkeys(("NonsenseQA", "ARC", "GPQA", "INCLUDE"), 4) | {
+        "CommonsenseQA": 5,
+        "MMLU-Pro": 10,
+    }
+    assert config.benchmarks["include"].languages == ["es", "fr", "it", "de"]
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "questions"),
+    # Of the hub's splits; INCLUDE's are its French, German, Italian and Spanish.
+    [
+        ("NonsenseQA", 1000),
+        ("CommonsenseQA", 1221),
+        ("ARC", 3548),
+        ("GPQA", 448),
+        ("MMLU-Pro", 12032),
+        ("INCLUDE", 1656),
+    ],
+)
+def test_printed_accuracies_are_of_every_question(config, benchmark, questions):
+    """So that the configuration leaves none out."""
+    possible = {f"{100 * right / questions:.2f}" for right in range(questions + 1)}
+    rows = [row for row in PRINTED_RUNS if row["benchmark"] == benchmark]
+    assert {row[column] for row in rows for column in ("acc_original", "acc_min", "acc_max")} <= possible
+    (settings,) = (each for each in config.benchmarks.values() if each.label == benchmark)
+    assert settings.limit is None
+    assert not settings.strict_duplicates
+    assert not settings.leave_out_label_references
+    if benchmark == "NonsenseQA":
+        assert settings.source.generated_questions == questions
+
+
+def test_models_that_always_reason_have_room_for_it(config):
+    limits = {config.models[name].label: run.max_tokens for run in config.mcq_runs for name in run.models}
+    reasoning = {label for label, limit in limits.items() if limit == 8192}
+    assert reasoning == {"DeepSeek-R1-0528-Qwen3-8B", "DeepSeek-R1-Distill-Qwen-7B", "gpt-oss-20b"}
+    assert {limits[label] for label in set(limits) - reasoning} == {2048}
+    assert {run.shots for run in config.mcq_runs} == {5}
+
+
+def test_models_without_sampling_of_their_own_have_that_of_table_4(config):
+    table_4 = Sampling(temperature=0.6, top_p=0.95, top_k=20)
+    assert config.models["phi-4"].sampling == table_4
+    assert config.models["ministral-3-8b-base-2512"].sampling == table_4
+
+
+def test_answers_are_matched_as_in_section_4_and_on_commonsenseqa_in_every_way_of_figure_7(config):
+    original = config.matchers["qwen3-embedding"]
+    assert (original.source.hub, original.similarity, original.prompt) == ("Qwen/Qwen3-Embedding-0.6B", "cosine", None)
+    assert {run.matchers[0] for run in config.mcq_runs} == {"qwen3-embedding"}
+    ablations = [run for run in config.mcq_runs if len(run.matchers) > 1]
+    assert {(*run.benchmarks, *run.protocols, run.fewshot) for run in ablations} == {
+        ("commonsense_qa", "sl", "md", "cloze", "moved")
+    }
+    assert all(run.matchers == list(config.matchers) for run in ablations)
+    of_the_original = [each for each in config.matchers.values() if each.source == original.source]
+    assert {each.similarity for each in of_the_original} == {"cosine", "dot", "euclidean", "manhattan"}
+    assert sum(each.prompt is not None for each in of_the_original) == 1
