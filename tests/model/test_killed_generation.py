@@ -79,5 +79,4 @@ def test_killed_generation_ends_as_an_undisturbed_one(tmp_path, model_folder):
     assert found.equals(expected)
     assert len(found) == 4 * 32
     assert not work.exists()
-    assert "2/4" in again.stderr, "it began anew"
-    assert "0/4" not in again.stderr.split("2/4")[1]
+    assert "going on after 1 of 2 parts" in again.stderr

@@ -42,6 +42,8 @@ def in_parts(
             logger.info("%s is of other settings or inputs; starting afresh", work)
             shutil.rmtree(work)
         tables.write_text(identity, owner)
+    elif done := len(list(work.glob("part-*.parquet"))):
+        logger.info("going on after %d of %d parts", done, -(-len(requests) // size))
     parts = []
     with tqdm(total=len(requests), unit=unit) as progress:
         for number, part in enumerate(requests.iter_slices(size)):
