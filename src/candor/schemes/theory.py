@@ -20,7 +20,7 @@ is said to hold was seen on a grid, and the thresholds are of that grid (method 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import exp, expm1, inf, log, log1p
+from math import exp, inf, log, log1p
 from typing import Literal
 
 import numpy as np
@@ -272,14 +272,16 @@ def _named_facts(family: str, k: float | None, made: Transformed) -> Facts:
     def advantage(z):
         if low == 0 and z < -700:  # f + (1 - p) g / p for p -> 0; only log-k has anything to tell so far down
             return a * (1 + k * (z - 1) if family == "log" else _named_difference(family, k, -inf)) + shift
-        p = _expit(z)
+        p = _expit(max(z, -700))
         c = min(max(p, low), high)
         wrong_at_start = base.g(low) if low else 0.0
         return a * (base.f(c) + ((1 - p) * base.g(c) - wrong_at_start) / p) + shift
 
+    start = difference(log(low) - log1p(-low) if low else -inf)
+    noise = 32 * _EPSILON * max(a, a * abs(base.f(low)), a * abs(base.g(low)), abs(shift)) if low else 0
     return Facts(
         proper="weak" if family == "correctness-only" or low > 0 or high < 1 else "strict",
-        start=difference(log(low) - log1p(-low) if low else -inf),
+        start=0.0 if abs(start) <= noise else start,
         difference=difference,
         advantage=advantage,
         bias="neither" if low > 0 or high < 1 else _NAMED_BIAS.get(family, "neither"),
@@ -374,7 +376,7 @@ def _sampled_facts(scheme: Scheme) -> Facts:
 
 def crossing(rising: Callable[[float], float], low: float, high: float) -> float | None:
     """Return the log-odds at which a rising function becomes >= 0, for confidences in (low, high), or None."""
-    left = log(low) - log1p(-low) if low else -1e12
+    left = log(low) - log1p(-low) if low else -1e15
     right = min(log(high) - log1p(-high) if high < 1 else inf, 36.7)  # of the largest float below 1
     if rising(right) < 0:
         return None
