@@ -628,17 +628,17 @@ class Config(_Settings):
             seen.add((run.model, run.dataset))
         return self
 
-    def definitions_of(self, scheme: str) -> dict[str, dict[str, Any]]:
-        """Return the definitions that a scheme is made of, its own among them, by name; none for a named scheme."""
+    def definitions_of(self, *schemes: str) -> dict[str, dict[str, Any]]:
+        """Return the definitions that schemes are made of, their own among them, by name; none for those of table 1."""
         found: dict[str, dict[str, Any]] = {}
-        reference: Any = scheme
-        while reference is not None:
-            if isinstance(reference, str):
-                if reference not in self.schemes:
-                    break
-                found[reference] = self.schemes[reference].model_dump()
-                reference = self.schemes[reference]
-            reference = _base(reference)
+        for reference in schemes:
+            while reference is not None:
+                if isinstance(reference, str):
+                    if reference not in self.schemes:
+                        break
+                    reference, name = self.schemes[reference], reference
+                    found[name] = reference.model_dump(exclude_none=True)
+                reference = _base(reference)
         return found
 
     def run(self, model: str, dataset: str) -> Run:
