@@ -57,17 +57,21 @@ class Expression:
     def __call__(self, c: ArrayLike) -> NDArray[np.float64]:
         """Compute the expression, of c's shape; c in (0, 1). Where it has no finite real value it is inf or NaN."""
         c = np.asarray(c, dtype=np.float64)
-        return self._compute(c, c, 1 - c, near_one=False)
+        value = np.empty(c.shape)
+        high = c > 0.5
+        value[high] = self.of_complement(1 - c[high])
+        value[~high] = self._compute(c[~high], 1 - c[~high], near_one=False)
+        return value[()]
 
     def of_complement(self, d: ArrayLike) -> NDArray[np.float64]:
         """Compute the expression at c = 1 - d, for d in (0, 1/2] that may be too small for c to tell it from 1."""
         d = np.asarray(d, dtype=np.float64)
-        return self._compute(d, 1 - d, d, near_one=True)
+        return self._compute(1 - d, d, near_one=True)
 
-    def _compute(self, given, c, d, near_one):
+    def _compute(self, c, d, near_one):
         with np.errstate(all="ignore"):
             value = evaluate(self.tree, c, d, NUMPY, near_one)
-        return np.array(np.broadcast_to(value, given.shape))[()]
+        return np.array(np.broadcast_to(value, c.shape))[()]
 
 
 def parse(text: str, variable: str = "c") -> Expression:
@@ -224,7 +228,12 @@ def evaluate(tree: Any, c: Any, d: Any, arithmetic: Arithmetic, near_one: bool =
     known: dict[Any, Any] = {C: c}
     number = arithmetic.number
 
-    def linear(constant, factor):
+    def linear(node):
+        """Compute what is linear in c; None where a node is not."""
+        constant, rest = node.as_independent(C, as_Add=True)
+        factor, symbol = rest.as_independent(C, as_Add=False)
+        if symbol != C:
+            return None
         if constant + factor == 0:
             return number(constant) * d
         if abs(constant + factor) < abs(constant):
@@ -235,10 +244,9 @@ def evaluate(tree: Any, c: Any, d: Any, arithmetic: Arithmetic, near_one: bool =
         if not node.free_symbols:
             return number(node)
         if node.is_Add:
+            if (value := linear(node)) is not None:
+                return value
             constant, rest = node.as_independent(C, as_Add=True)
-            factor, symbol = rest.as_independent(C, as_Add=False)
-            if symbol == C:
-                return linear(constant, factor)
             terms = list(sympy.Add.make_args(rest))
             total = number(constant) if constant != 0 else None
             powers = [term for term in terms if isinstance(term, sympy.exp)]
@@ -263,10 +271,10 @@ def evaluate(tree: Any, c: Any, d: Any, arithmetic: Arithmetic, near_one: bool =
     def logarithm(node):
         if node == C:
             return arithmetic.log1p(-d) if near_one else arithmetic.log(c)
-        if node == 1 - C:
-            return arithmetic.log(d) if near_one else arithmetic.log1p(-c)
         if node.is_Add and node.as_independent(C, as_Add=True)[0] == 1:
-            return arithmetic.log1p(walk(node - 1))
+            vanishes = near_one and linear(node) is not None and abs(node.subs(C, 1)) < 0.5  # there 1 + x tends to 0
+            if not vanishes:
+                return arithmetic.log1p(walk(node - 1))
         return arithmetic.log(walk(node))
 
     def walk(node):
