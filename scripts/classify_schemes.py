@@ -11,7 +11,7 @@ from candor.vocabulary import PAPER_SCHEMES
 
 
 def main(arguments: argparse.Namespace) -> None:
-    definitions = json.loads(arguments.definitions)
+    definitions = json.loads(arguments.schemes)
     schemes = [build(name, definitions) for name in dict.fromkeys([*PAPER_SCHEMES, *arguments.trained])]
     found = [facts(scheme, classify(scheme)) | {"trained": scheme.name in arguments.trained} for scheme in schemes]
     write_json(found, arguments.output)
@@ -20,8 +20,6 @@ def main(arguments: argparse.Namespace) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trained", required=True, nargs="+", metavar="SCHEME")
-    parser.add_argument(
-        "--definitions", required=True, metavar="JSON", help="of schemes that have no name of the paper's"
-    )
+    parser.add_argument("--schemes", default="{}", metavar="JSON", help="definitions of those not in table 1")
     parser.add_argument("--output", required=True, metavar="JSON")
     commands.run(main, parser)

@@ -12,9 +12,9 @@ from candor.schemes.simulation import train
 
 
 def main(arguments: argparse.Namespace) -> None:
-    definitions = json.loads(arguments.definitions)
+    definitions = json.loads(arguments.schemes)
     frames = []
-    for name in arguments.schemes:
+    for name in arguments.names:
         for ratio in arguments.ratios:
             policy = train(build(name, definitions), ratio, seed=arguments.seed)
             logging.info("%s, ratio %g: gives up below p = %.3f", name, ratio, policy.threshold)
@@ -30,10 +30,8 @@ def main(arguments: argparse.Namespace) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--schemes", required=True, nargs="+", metavar="NAME")
-    parser.add_argument(
-        "--definitions", required=True, metavar="JSON", help="of schemes that have no name of the paper's"
-    )
+    parser.add_argument("--names", required=True, nargs="+", metavar="SCHEME")
+    parser.add_argument("--schemes", default="{}", metavar="JSON", help="definitions of those not in table 1")
     parser.add_argument(
         "--ratios", required=True, nargs="+", type=float, help="of the step sizes of confidence and effort"
     )

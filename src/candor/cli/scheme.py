@@ -73,7 +73,7 @@ def join_formulas(arguments: Sequence[str]) -> list[str]:
 
 
 def _list(arguments: argparse.Namespace) -> None:
-    from candor.schemes.description import where_non_hackable
+    from candor.schemes.description import facts, where_non_hackable
     from candor.schemes.theory import classify
     from candor.vocabulary import PAPER_SCHEMES
 
@@ -209,10 +209,10 @@ def _description(scheme: "Scheme", found: "Classification") -> str:
     ]
     if found.witnesses:
         lines.append("")
-    for w in found.witnesses:
-        lines.append(
-            f"  against {w.fails}: with p = {w.p:.4g}, {w.strategy}: earns {w.reward:.4g} instead of {w.honest_reward:.4g}"
-        )
+    lines += [
+        f"  against {w.fails}: with p = {w.p:.4g}, {w.strategy}: earns {w.reward:.4g} instead of {w.honest_reward:.4g}"
+        for w in found.witnesses
+    ]
     c = np.array(_SHOWN)
     header = ("c", *(f"{each:g}" for each in _SHOWN))
     rows = [("f(c)", scheme.f(c)), ("g(c)", scheme.g(c)), ("E_max(c)", best_expected_reward(scheme, c))]

@@ -110,12 +110,14 @@ def plot_training_curves(logs: Mapping[str, pl.DataFrame], hackable: Collection[
 
 
 def line_looks(names: Collection[str], dotted: Collection[str]) -> dict[str, dict[str, Any]]:
-    """Give each scheme's line a look and a label. Colours are counted apart for solid and dotted lines, so that the 13
-    schemes of the paper are 13 looks."""
-    colours = {True: cycle(COLOURS), False: cycle(COLOURS)}
+    """Give each scheme's line a look and a label. Where there are not enough colours, they are counted apart for solid and
+    dotted lines, so that the 13 schemes of the paper are 13 looks."""
+    solid, other = cycle(COLOURS), cycle(COLOURS)
+    if len(names) <= len(COLOURS):
+        other = solid
     return {
         name: {
-            "color": next(colours[name in dotted]),
+            "color": next(other if name in dotted else solid),
             "linestyle": ":" if name in dotted else "-",
             "linewidth": 1.6 if name in dotted else 1.2,
             "label": scheme_label(name),

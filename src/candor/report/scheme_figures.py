@@ -215,12 +215,14 @@ _TICKS = (0, 0.5, 1)
 
 
 def _fit(axis: Axes, curves: Sequence[np.ndarray]) -> None:
-    """Show what lies in the middle: logarithms and densities leave every scale at the ends."""
-    if curves:
-        middle = np.concatenate([curve[20:-20] for curve in curves])
-        low, high = middle.min(), middle.max()
-        margin = 0.08 * (high - low) or 0.5
-        axis.set_ylim(low - margin, high + margin)
+    """Show the middle of curves that leave every scale at the ends, as logarithms do."""
+    if not curves:
+        return
+    whole = np.concatenate(curves)
+    middle = np.concatenate([curve[20:-20] for curve in curves])
+    if np.ptp(whole) > 1.5 * np.ptp(middle):
+        margin = 0.08 * np.ptp(middle)
+        axis.set_ylim(middle.min() - margin, middle.max() + margin)
 
 
 def _shade_giving_up(axis: Axes, scheme: Scheme) -> None:

@@ -1,4 +1,4 @@
-"""The paper's table 1, with what candor finds beside what is printed, as a frame, Markdown and LaTeX."""
+"""The paper's table 1, with what candor finds beside what is printed, as a frame, Markdown and LaTeX; and what figures read."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping
@@ -7,7 +7,9 @@ from typing import Any
 
 import polars as pl
 
+from candor import tables
 from candor.report.tables import LATEX_ESCAPES, scheme_label
+from candor.schemes.simulation import Policy
 from candor.tables import TableError
 from candor.vocabulary import is_scheme_name, parse_scheme_name
 
@@ -81,6 +83,21 @@ def read_printed(path: str | Path) -> dict[str, str]:
     """Read what table 1 of the paper says, from resources/paper_tables: `non_hackable` by the scheme as printed, k open."""
     printed = pl.read_csv(path)
     return dict(zip(printed["scheme"], printed["non_hackable"], strict=True))
+
+
+def read_policies(path: str | Path) -> dict[str, dict[float, Policy]]:
+    """Read the policies that `simulate_schemes` writes, by scheme and by ratio of the step sizes.
+
+    Raises:
+        TableError: the file cannot be read, or is not of `tables.SIMULATIONS`.
+    """
+    policies: dict[str, dict[float, Policy]] = {}
+    rows = tables.read(path, tables.SIMULATIONS)
+    for (scheme, ratio), part in rows.group_by("scheme", "ratio", maintain_order=True):
+        confidence = part.select("confidence_given_up", "confidence_tried").to_numpy()
+        policy = Policy(scheme, part["p"].to_numpy(), part["effort"].to_numpy(), confidence)
+        policies.setdefault(scheme, {})[ratio] = policy
+    return policies
 
 
 def scheme_properties(found: Iterable[Mapping[str, Any]], printed: Mapping[str, str]) -> pl.DataFrame:

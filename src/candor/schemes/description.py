@@ -84,8 +84,11 @@ def warning(found: Classification) -> str | None:
     if found.interval is None:
         reasons = [f"{w.fails} fails: with p = {w.p:.4g}, {w.strategy}" for w in found.witnesses[:1]]
         return ": ".join([f"{found.name} can be hacked everywhere", *reasons])
-    where, pays = where_non_hackable(found), where_hacking_pays(found)
-    return f"{found.name} can be hacked: non-hackable only {where}; giving up pays {pays}"
+    start = probability(found.interval[0], found.log_from)
+    return (
+        f"{found.name} can be hacked: it is {found.on_interval} non-hackable on ({start}, 1) alone; "
+        f"giving up pays {where_hacking_pays(found)}"
+    )
 
 
 def _below(value: float | None, logarithm: float | None = None) -> str:
