@@ -6,7 +6,7 @@ import pickle
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from candor.schemes import get
@@ -114,7 +114,9 @@ def test_a_wrong_term_is_named_with_its_place(text, position, term):
     with pytest.raises(ExpressionError) as error:
         parse(text)
     assert f": position {position}: {term!r} " in str(error.value)
-    assert str(error.value).endswith("valid are numbers, c, + - * / ** ^ ( ), log, ln, log1p, exp, expm1, sqrt, pi and e")
+    assert str(error.value).endswith(
+        "valid are numbers, c, + - * / ** ^ ( ), log, ln, log1p, exp, expm1, sqrt, pi and e"
+    )
 
 
 @pytest.mark.parametrize("text", ["c" + "+c" * 300, "-" * 100 + "c", "(" * 190 + "c" + ")" * 190 + "+" * 50 + "c"])
@@ -123,6 +125,7 @@ def test_long_and_deep_texts_are_refused(text):
         parse(text)
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="c01.9e+-*/^() logxpsqrt,", max_size=30) | st.text(max_size=20))
 def test_any_text_is_read_or_refused(text):
     try:
@@ -166,6 +169,7 @@ leaves = st.one_of(
 expressions = st.recursive(leaves, grow, max_leaves=6)
 
 
+@settings(deadline=None)
 @given(expressions, st.integers(1, 999))
 def test_values_and_enclosures_of_any_expression(expression, thousandth):
     text, exactly = expression

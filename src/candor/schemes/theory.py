@@ -376,10 +376,12 @@ def _sampled_facts(scheme: Scheme) -> Facts:
 
 def crossing(rising: Callable[[float], float], low: float, high: float) -> float | None:
     """Return the log-odds at which a rising function becomes >= 0, for confidences in (low, high), or None."""
-    left = log(low) - log1p(-low) if low else -1e15
     right = min(log(high) - log1p(-high) if high < 1 else inf, 36.7)  # of the largest float below 1
     if rising(right) < 0:
         return None
+    left = log(low) - log1p(-low) if low else min(-1.0, right - 1)
+    while not low and left > -1e15 and rising(left) >= 0:
+        left, right = 2 * left, left
     while (middle := left + (right - left) / 2) not in (left, right):
         left, right = (left, middle) if rising(middle) >= 0 else (middle, right)
     return right
