@@ -189,7 +189,7 @@ def _description(scheme: "Scheme", found: "Classification") -> str:
     if found.best_effort == "none" and found.interval:
         effort = f"no, only from {probability(found.interval[0], found.log_from)} on"
     how = {"symbolic": "closed forms", "numeric": "numerical"}[found.method]
-    if found.error_bound:
+    if found.hacking_pays_below is not None:
         how += f"; thresholds to within {found.error_bound:.0e}"
     if found.unproven:
         how += f"; sampled, not proven, on {found.unproven:.3g} of (0, 1)"
