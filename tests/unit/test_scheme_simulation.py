@@ -7,7 +7,9 @@ import pytest
 
 from candor.schemes import SPECTRUM, Scheme, get
 from candor.schemes.simulation import (
+    CONFIDENCE_STEP,
     Policy,
+    _draw,
     entropy_regularised,
     is_degenerate,
     midpoints,
@@ -100,6 +102,43 @@ def test_training_depends_on_the_seed_alone():
     for name in ("effort", "confidence"):
         assert np.array_equal(getattr(once, name), getattr(again, name))
         assert not np.array_equal(getattr(once, name), getattr(other, name))
+
+
+def test_draws_follow_the_weights():
+    weights = np.random.default_rng(0).random((3, 101)) ** 4
+    n = 200_000
+    columns, total = _draw(weights, np.repeat([[0], [1], [2]], n, axis=1), np.tile(midpoints(n), (3, 1)))
+    assert total == pytest.approx(weights.sum(axis=1))
+    for drawn, row in zip(columns, weights, strict=True):
+        share = np.bincount(drawn, minlength=101) / n
+        assert np.abs(share - row / row.sum()).max() < 2 / n  # evenly spaced draws leave no more to chance
+
+
+def test_training_is_policy_gradient_with_the_groups_mean_as_baseline():
+    """The same draws, one answer at a time and by the definition: gradient of log probability times advantage."""
+    scheme, ratio, steps, questions, samples = get("log-1"), 3, 40, 5, 8
+    f, g, p = scheme.f(GRID), scheme.g(GRID), midpoints(questions)
+    effort, logits = np.zeros(questions), np.zeros((questions, 2, 101))
+    random = np.random.default_rng(7)
+    for _ in range(steps):
+        draws = random.random((3, questions, samples))
+        for q in range(questions):
+            chance = 1 / (1 + np.exp(-effort[q]))
+            policy = np.exp(logits[q]) / np.exp(logits[q]).sum(axis=1, keepdims=True)
+            answers = []
+            for i in range(samples):
+                tried = int(draws[0, q, i] < chance)
+                column, _ = _draw(policy, np.array([[tried]]), draws[1:2, q : q + 1, i])
+                stated = int(column[0, 0])
+                answers.append((tried, stated, f[stated] if tried and draws[2, q, i] < p[q] else g[stated]))
+            mean = np.mean([reward for _, _, reward in answers])
+            for tried, stated, reward in answers:
+                step = CONFIDENCE_STEP * (reward - mean) / samples
+                effort[q] += step / ratio * (tried - chance)
+                logits[q, tried] += step * ((np.arange(101) == stated) - policy[tried])
+    learnt = train(scheme, ratio, steps, questions, samples, seed=7)
+    assert learnt.effort == pytest.approx(1 / (1 + np.exp(-effort)), rel=1e-4)
+    assert learnt.confidence == pytest.approx(np.exp(logits) @ GRID / np.exp(logits).sum(axis=2), rel=1e-4)
 
 
 @pytest.mark.parametrize(("name", "threshold"), [("log-1", 0.6453), ("brier-2", 0.49995)])
