@@ -196,7 +196,7 @@ def test_expressions_are_classified_like_the_named_schemes(name, correct, wrong,
     for field, value in asdict(right).items():
         if field not in ("witnesses", "error_bound"):
             got = getattr(found, field)
-            number = isinstance(value, float) or isinstance(value, tuple)
+            number = isinstance(value, float | tuple)
             assert got == (pytest.approx(value, rel=1e-12) if number else value), field
     assert_witnesses_hold(scheme, found)
 

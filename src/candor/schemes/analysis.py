@@ -275,5 +275,6 @@ def _continuous(tree, x: float) -> bool:
         size = max(1, abs(third))
         if abs(third - second) > abs(second - first) / 2 + 1e-9 * size:
             return False
-        ends.append(third)
-    return abs(ends[1] - ends[0]) <= 1e-5 * max(1, abs(ends[0]))
+        ends.append((second, third))
+    wider, closer = (abs(right - left) for left, right in zip(*ends, strict=True))
+    return closer <= wider / 2 + 1e-9 * size

@@ -245,15 +245,14 @@ def _integral(slope, start: float, confidence: ArrayLike) -> Rewards:
     left, right = edges[:-1], edges[1:]
     low = right <= 0.5
     # Above 1/2 the variable is 1 - c: towards 1 it keeps the digits that c loses.
-    pieces = np.concatenate(
-        [_quadrature(slope, left[low], right[low]), _quadrature(slope.of_complement, 1 - right[~low], 1 - left[~low])]
-    )
-    total = np.concatenate([[0.0], np.cumsum(pieces)])
+    below = _quadrature(slope, left[low], right[low])
+    above = _quadrature(slope.of_complement, 1 - right[~low], 1 - left[~low], abs(below.sum()))
+    total = np.cumsum(np.concatenate([[0.0], below, above]))
     return (start + total[np.searchsorted(edges, c)])[()]
 
 
-def _quadrature(slope, left, right, size=None, halvings: int = 16):
-    """Integrate over neighbouring pieces, halving those whose error is not small beside the whole (`size`)."""
+def _quadrature(slope, left, right, beside: float = 0.0, halvings: int = 16):
+    """Integrate over neighbouring pieces, halving those whose error is not small, nor so beside the whole."""
     from scipy.integrate import tanhsinh
 
     if not left.size:
@@ -261,15 +260,14 @@ def _quadrature(slope, left, right, size=None, halvings: int = 16):
     with np.errstate(all="ignore"):
         found = tanhsinh(slope, left, right, rtol=1e-13, maxlevel=8)
     total = np.array(found.integral)
-    if size is None:
-        size = np.full_like(total, np.abs(total).sum())
-    open_ = ~(found.success | (found.error <= 1e-14 * size))
+    whole = beside + np.abs(total).sum()
+    open_ = ~(found.success | (found.error <= 1e-14 * whole))
     if open_.any():
         if not halvings:
             raise ValueError(f"the integral cannot be computed near {right[open_][0]:.6g}")
-        left, right, size = left[open_], right[open_], size[open_]
+        left, right = left[open_], right[open_]
         middle = (left + right) / 2
-        total[open_] = sum(_quadrature(slope, *ends, size, halvings - 1) for ends in ((left, middle), (middle, right)))
+        total[open_] = sum(_quadrature(slope, *ends, whole, halvings - 1) for ends in ((left, middle), (middle, right)))
     return total
 
 
@@ -287,4 +285,4 @@ def _check_finite(scheme: Scheme) -> None:
         values = function(GRID)
         if not np.isfinite(values).all():
             c = GRID[~np.isfinite(values)][0]
-            raise ValueError(f"the reward of a {which} answer at c = {c:.6g} is beyond the floats")
+            raise ValueError(f"the reward of a {which} answer at c = {c:.6g} is no finite number in floating point")

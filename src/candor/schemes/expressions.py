@@ -175,7 +175,9 @@ class _Reader:
                     return part
                 return _Part(-part.tree, None if part.value is None else -part.value, part.power)
             case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _OPERATORS:
-                return self.operation(node, self.part(left, depth + 1), operator, self.part(right, depth + 1))
+                # a chain such as 1 + 2 + 3 is no nesting
+                first = self.part(left, depth + isinstance(operator, ast.Pow))
+                return self.operation(node, first, operator, self.part(right, depth + 1))
             case ast.Call(func=ast.Name(id=name)) if name in _FUNCTIONS:
                 if len(node.args) != 1 or node.keywords:
                     raise self.fail(node, f"must have one argument, as in {name}(1 + {self.variable})")
@@ -189,7 +191,7 @@ class _Reader:
         exact, number = _OPERATORS[type(operator)]
         if isinstance(operator, ast.Div) and right.tree == 0:
             raise ZeroDivisionError
-        power = left.power + right.power
+        power = left.power + right.power if isinstance(operator, ast.Mult | ast.Div) else max(left.power, right.power)
         if isinstance(operator, ast.Pow):
             if right.value is not None and abs(right.value) > MAX_POWER:
                 raise self.fail(node.right, f"is too high a power; at most {MAX_POWER}")

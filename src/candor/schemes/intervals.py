@@ -74,7 +74,7 @@ def at(tree, z: float, digits: int = 30):
 
 
 def _rational_signs(tree, low, high) -> Signs | None:
-    if not tree.is_rational_function(C):
+    if not (tree.is_rational_function(C) and _small(tree)):
         return None
     constant, rest = tidy(tree).as_independent(C, as_Add=False)
     numerator, denominator = sympy.fraction(rest)
@@ -94,9 +94,23 @@ def _rational_signs(tree, low, high) -> Signs | None:
 
 
 def tidy(tree):
-    """Cancel what an expression divides by and multiplies with, its constant factors apart."""
+    """Cancel what an expression divides by and multiplies with, and leave it in factors, which keep their digits."""
     constant, rest = sympy.factor_terms(tree).as_independent(C, as_Add=False)
-    return constant * sympy.cancel(rest) if sympy.count_ops(rest) < TOO_LONG else tree
+    return constant * sympy.factor(sympy.cancel(rest)) if _small(rest) else tree
+
+
+def _small(tree) -> bool:
+    """Tell whether algebra is fast on an expression: as a polynomial, of what degree, in how many functions, over what."""
+    powers = tree.atoms(sympy.Pow)
+    functions = tree.atoms(sympy.Function) | {power for power in powers if not power.exp.is_Integer}
+    divisors = [power for power in powers if power.base != C and power.exp.is_negative]
+    return (
+        all(power.exp.is_Rational and power.exp.q <= 6 for power in powers)
+        and sum(abs(power.exp.p) for power in powers) <= _DEGREE
+        and len(functions) <= 4
+        and len(divisors) <= 6
+        and sympy.count_ops(tree) < TOO_LONG
+    )
 
 
 def _between_roots(polynomial, low, high):

@@ -528,8 +528,8 @@ def _neighbourhoods(confidences) -> NDArray[np.float64]:
     """Return points around and far below given confidences, at several distances."""
     c = np.asarray(confidences, dtype=np.float64)[:, None]
     steps = np.array([0, *(sign * 10.0**-n for n in range(1, 6) for sign in (1, -1))])
-    near = c + steps * np.minimum(c, 1 - c)
-    return np.concatenate([near.ravel(), (c * 1e-3).ravel()])
+    found = np.concatenate([(c + steps * np.minimum(c, 1 - c)).ravel(), (c * 1e-3).ravel()])
+    return found[(found > 0) & (found < 1)]
 
 
 def _expit(z: float) -> float:
