@@ -96,7 +96,9 @@ def plot_schemes(schemes: Sequence[Scheme]) -> Figure:
                     continue
                 axis.plot(_FINE, drawn[-1], **looks[scheme.name])
             axis.set(title=title, xlim=(0, 1), xlabel="p" if "(p)" in title else "c")
-            if "E_{max}" not in title:
+            if not drawn:
+                axis.annotate("none: scoring is not proper", (0.5, 0.5), xycoords="axes fraction", ha="center")
+            elif "E_{max}" not in title:
                 _fit(axis, drawn)
         if len(schemes) == 1:
             _shade_giving_up(figure.axes[2], schemes[0])
@@ -216,8 +218,6 @@ _TICKS = (0, 0.5, 1)
 
 def _fit(axis: Axes, curves: Sequence[np.ndarray]) -> None:
     """Show the middle of curves that leave every scale at the ends, as logarithms do."""
-    if not curves:
-        return
     whole = np.concatenate(curves)
     middle = np.concatenate([curve[20:-20] for curve in curves])
     if np.ptp(whole) > 1.5 * np.ptp(middle):
