@@ -122,6 +122,15 @@ def test_a_wrong_configuration_stops_before_any_job(fresh, run, arguments, lines
     assert [path.name for path in (fresh / "results").iterdir()] == [".gitignore"]
 
 
+def test_a_definition_that_cannot_be_built_stops_before_any_job(clone, run, edit):
+    copy = clone("misdefined")
+    edit(copy, lambda settings: settings.update(schemes={"mine": {"shift": "correctness-only", "give_up_below": 0.2}}))
+    output = run(copy, "snakemake", "--cores", "1", fails=True).stdout
+    assert "scheme 'mine': correctness-only rewards confidence the same up to 0.2" in output
+    assert "Traceback" not in output
+    assert [path.name for path in (copy / "results").iterdir()] == [".gitignore"]
+
+
 def test_demo_runs_to_its_table_and_figures(built):
     copy, output = built
     for rule, count in without(DEMO, "train_sft").items():
@@ -176,6 +185,28 @@ def test_a_new_scheme_plans_its_own_jobs(built, plan, edit, tmp_path):
     }
     assert plan(copy) == added
     assert plan(copy, TABLE) == without(added, *OF_SCHEMES, "plot_calibration", "plot_training_curves", "all")
+
+
+def test_a_changed_definition_trains_again_under_the_schemes_made_of_it_alone(built, run, plan, edit, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(built[0], copy, symlinks=True)
+
+    def define(settings):
+        settings["schemes"] = {
+            "cautious": {"shift": "brier-1", "give_up_below": 0.2},
+            "twice": {"scale": "cautious", "factor": 2},
+            "cut": {"clip": "log-1"},
+        }
+        settings["runs"][0]["schemes"] += ["cautious", "twice", "cut"]
+
+    edit(copy, define)
+    assert plan(copy, "train_rl_all") == {"train_rl": 3, "train_rl_all": 1}
+    run(copy, "snakemake", "--cores", "2", "train_rl_all")
+    assert plan(copy, "train_rl_all") == {}
+    edit(copy, lambda settings: settings["schemes"]["twice"].update(factor=3))
+    assert plan(copy, "train_rl_all") == {"train_rl": 1, "train_rl_all": 1}
+    edit(copy, lambda settings: settings["schemes"]["cautious"].update(give_up_below=0.3))
+    assert plan(copy, "train_rl_all") == {"train_rl": 2, "train_rl_all": 1}
 
 
 def test_a_changed_setting_reaches_its_stage_and_what_follows_only(built, plan, edit, tmp_path):
