@@ -21,6 +21,7 @@ if not workflow.overwrite_configfiles:
 
 
 include: "rules/common.smk"  # validation, interpreters, paths, resources
+include: "rules/schemes.smk"  # what reward schemes reward, and what is learnt under them
 include: "rules/build.smk"  # datasets and base models
 include: "rules/train.smk"  # SFT, then RL under each scheme
 include: "rules/generate.smk"  # answers: raw text

@@ -12,12 +12,15 @@ from snakemake.settings.types import DeploymentMethod
 ROOT = Path(workflow.basedir)
 sys.path.insert(0, str(ROOT / "src"))
 
-from candor.config import ConfigError, FileSource, HubSource, Run, load
+from candor.config import FileSource, HubSource, Run, load
+from candor.schemes import build
 from candor.vocabulary import safe_name
 
 try:
     settings = load(config)
-except ConfigError as error:
+    for name in settings.schemes:
+        build(name, settings.schemes)
+except ValueError as error:
     raise WorkflowError(str(error)) from None
 
 

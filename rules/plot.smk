@@ -53,11 +53,12 @@ rule plot_training_curves:
         runtime=growing(10),
     params:
         names=lambda wildcards: run_of(wildcards).schemes,
+        schemes=lambda wildcards: to_json(settings.definitions_of(*run_of(wildcards).schemes)),
         title=lambda wildcards: title_of(run_of(wildcards)),
     conda:
         "../envs/controller.yaml"
     shell:
         """
         "$CONTROLLER_PYTHON" {input.script:q} --logs {input.logs:q} --names {params.names:q} \
-            --title {params.title:q} --svg {output.svg:q} --png {output.png:q} 2>&1 | tee {log:q}
+            --schemes {params.schemes:q} --title {params.title:q} --svg {output.svg:q} --png {output.png:q} 2>&1 | tee {log:q}
         """

@@ -15,6 +15,13 @@ def each_variant(folder, extension):
     ]
 
 
+rule schemes_all:
+    """What is known of the reward schemes, and what small policies learnt under them."""
+    input:
+        rules.classify_schemes.output,
+        rules.simulate_schemes.output,
+
+
 rule build_all:
     """Every dataset and base model that a run uses."""
     input:
@@ -60,11 +67,14 @@ rule measure_all:
 rule tabulate_all:
     """Every table."""
     input:
+        rules.tabulate_scheme_properties.output,
         rules.tabulate_confidence_metrics.output if EVALUATED else [],
 
 
 rule plot_all:
     """Every figure."""
     input:
+        rules.plot_schemes.output,
+        rules.plot_simulations.output,
         [f"results/figures/calibration_{run.model}_{run.dataset}.svg" for run in EVALUATED],
         [f"results/figures/training_curves_{run.model}_{run.dataset}.svg" for run in settings.runs],

@@ -30,12 +30,13 @@ def sft_settings(wildcards):
 
 
 def rl_settings(wildcards):
-    """Select what RL depends on, beside its scheme."""
+    """Select what RL depends on, beside its scheme's name."""
     return to_json(
         {
             "model": model_settings(wildcards, "train_precision"),
             "rl": run_of(wildcards).rl.model_dump(),
             "grader": settings.datasets[wildcards.dataset].grader,
+            "schemes": settings.definitions_of(scheme_of(wildcards, wildcards.scheme)),
             **run_settings(wildcards, "format", "json_prompt", "json_answer_limit"),
         }
     )

@@ -19,6 +19,7 @@ def main(arguments: argparse.Namespace) -> None:
         settings["model"],
         Rl.model_validate(settings["rl"]),
         arguments.scheme,
+        settings["schemes"],
         prompts=[messages(prompt, settings["format"], settings["json_prompt"]) for prompt in questions["prompt"]],
         golds=questions["gold"].to_list(),
         difficulties=questions["difficulty"].to_list(),

@@ -5,16 +5,25 @@ that names the key and what would have been valid. `json_schema` is written to `
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
 
-from candor.vocabulary import BASELINES, parse_scheme_name, safe_name
+from candor.vocabulary import BASELINES, is_scheme_name, parse_scheme_name, safe_name
 
 
 class ConfigError(ValueError):
@@ -76,17 +85,21 @@ _SOURCE_KEYS = {
 }
 
 
-def _kind_of_source(value: Any) -> str | None:
-    """Tell which source is meant, by a key that only one has, so that an error speaks of that one alone."""
-    if isinstance(value, BaseModel):
-        return type(value).__name__
-    keys = value if isinstance(value, Mapping) else ()
-    return next((cls.__name__ for key, cls in _SOURCE_KEYS.items() if key in keys), None)
+def _kind_by_key(kinds: Mapping[str, type[BaseModel]]) -> Callable[[Any], str | None]:
+    """Tell which of several is meant, by a key that only one has, so that an error speaks of that one alone."""
+
+    def kind(value: Any) -> str | None:
+        if isinstance(value, BaseModel):
+            return type(value).__name__
+        keys = value if isinstance(value, Mapping) else ()
+        return next((cls.__name__ for key, cls in kinds.items() if key in keys), None)
+
+    return kind
 
 
 def _one_of(valid: str) -> Discriminator:
     message = f"not a source that is known here; valid: {valid}"
-    return Discriminator(_kind_of_source, custom_error_type="unknown_source", custom_error_message=message)
+    return Discriminator(_kind_by_key(_SOURCE_KEYS), custom_error_type="unknown_source", custom_error_message=message)
 
 
 _Hub = Annotated[HubSource, Tag("HubSource")]
@@ -98,6 +111,150 @@ DatasetSource = Annotated[
     _Hub | _Files | _Generated, _one_of("{hub, revision}, {train, test} or {generated_train, generated_test}")
 ]
 ModelSource = Annotated[_Hub | _Package, _one_of("{hub, revision} or {package}")]
+
+
+class FormulaScheme(_Settings):
+    """A reward scheme as formulas in the confidence c: + - * / ** ^ ( ), log, ln, log1p, exp, expm1, sqrt, pi, e."""
+
+    correct: "Formula"
+    """f(c), the reward of a correct answer, such as `1 - (1 - c)^2`."""
+    wrong: "Formula"
+    """g(c), the reward of a wrong answer, such as `-c^2`."""
+
+
+class DensityScheme(_Settings):
+    """The scheme of a density h (theorem 5): non-hackable by construction."""
+
+    density: "Formula"
+    """h(c) <= 0 as a formula in c, such as `-2`."""
+    f0: float = 0.0
+    """Reward of a correct answer at confidence 0."""
+    g0: float = 0.0
+    """Reward of a wrong answer at confidence 0; at most `f0`."""
+
+
+class WeightScheme(_Settings):
+    """The scheme of a weight over abstention thresholds (definitions 9 and 10): non-hackable by construction."""
+
+    weight: "Formula"
+    """w(t) >= 0 as a formula in t, such as `2 * (1 - t)`."""
+    f0: float = 0.0
+    """Reward of a correct answer at confidence 0."""
+    g0: float = 0.0
+    """Reward of a wrong answer at confidence 0; at most `f0`."""
+
+
+Share = Annotated[float, Field(gt=0, lt=1)]
+
+
+class ShiftScheme(_Settings):
+    """Another scheme, shifted so that it pays to give up below some confidence."""
+
+    shift: "SchemeReference"
+    """The scheme that is shifted: its name, or its definition."""
+    best_effort_from: Share | None = None
+    """Best effort begins at this chance of being correct (theorem 10); giving up pays below some higher one."""
+    give_up_below: Share | None = None
+    """Giving up pays exactly below this chance of being correct (not in the paper)."""
+
+    @model_validator(mode="after")
+    def _one(self):
+        if (self.best_effort_from is None) == (self.give_up_below is None):
+            raise ValueError("shift needs one of best_effort_from and give_up_below")
+        return self
+
+
+class ScaleScheme(_Settings):
+    """Another scheme times a factor, plus an offset (theorem 9)."""
+
+    scale: "SchemeReference"
+    """The scheme that is scaled: its name, or its definition."""
+    factor: Annotated[float, Field(gt=0)] = 1.0
+    """What both rewards are multiplied by."""
+    offset: float = 0.0
+    """What is then added to both."""
+
+
+class ClipScheme(_Settings):
+    """Another scheme, at the confidence clipped to bounds (section 5.1)."""
+
+    clip: "SchemeReference"
+    """The scheme that is clipped: its name, or its definition."""
+    low: Share = 1 / 203
+    """Lower confidences count as this one."""
+    high: Share = 202 / 203
+    """Higher confidences count as this one."""
+
+    @model_validator(mode="after")
+    def _ordered(self):
+        if self.low >= self.high:
+            raise ValueError(f"clip: low {self.low} must lie below high {self.high}")
+        return self
+
+
+class UnnormalisedScheme(_Settings):
+    """Overconfidence-k or underconfidence-k without its norm (appendix D.4)."""
+
+    unnormalised: str
+    """The scheme's name, such as `overconfidence-4`."""
+
+
+_SCHEME_KEYS = {
+    "correct": FormulaScheme,
+    "wrong": FormulaScheme,
+    "density": DensityScheme,
+    "weight": WeightScheme,
+    "shift": ShiftScheme,
+    "scale": ScaleScheme,
+    "clip": ClipScheme,
+    "unnormalised": UnnormalisedScheme,
+}
+_SCHEME_MESSAGE = (
+    "not a definition of a scheme; valid: {correct, wrong}, {density, f0, g0}, {weight, f0, g0}, "
+    "{shift, best_effort_from}, {shift, give_up_below}, {scale, factor, offset}, {clip, low, high}, {unnormalised}"
+)
+_kind_of_scheme = _kind_by_key(_SCHEME_KEYS)
+
+Formula = str | int | float
+
+SchemeDefinition = Annotated[
+    Annotated[FormulaScheme, Tag("FormulaScheme")]
+    | Annotated[DensityScheme, Tag("DensityScheme")]
+    | Annotated[WeightScheme, Tag("WeightScheme")]
+    | Annotated[ShiftScheme, Tag("ShiftScheme")]
+    | Annotated[ScaleScheme, Tag("ScaleScheme")]
+    | Annotated[ClipScheme, Tag("ClipScheme")]
+    | Annotated[UnnormalisedScheme, Tag("UnnormalisedScheme")],
+    Discriminator(_kind_of_scheme, custom_error_type="unknown_scheme", custom_error_message=_SCHEME_MESSAGE),
+]
+
+SchemeReference = Annotated[
+    Annotated[str, Tag("SchemeName")] | Annotated[SchemeDefinition, Tag("SchemeDefinition")],
+    Discriminator(lambda value: "SchemeName" if isinstance(value, str) else "SchemeDefinition"),
+]
+
+for _cls in set(_SCHEME_KEYS.values()):
+    _cls.model_rebuild()
+
+
+def scheme_definition(name: str, definition: Any) -> BaseModel:
+    """Validate the definition of one scheme; settings come back as they are.
+
+    Raises:
+        ConfigError: with one line for each key that is wrong.
+    """
+    try:
+        return TypeAdapter(SchemeDefinition).validate_python(definition)
+    except ValidationError as error:
+        raise ConfigError(f"scheme {name!r} is not valid:\n" + "\n".join(_explain(error, SchemeDefinition))) from None
+
+
+def _base(definition: BaseModel) -> Any:
+    """Return what a definition is made of: a name, a definition, or None where it is made of formulas."""
+    return next(
+        (getattr(definition, key) for key in ("shift", "scale", "clip", "unnormalised") if hasattr(definition, key)),
+        None,
+    )
 
 
 class Dataset(_Settings):
@@ -361,8 +518,6 @@ class Run(_Settings):
 
     @model_validator(mode="after")
     def _fits(self):
-        for name in self.schemes:
-            parse_scheme_name(name)
         if repeated := {
             name for name in self.schemes if [safe_name(s) for s in self.schemes].count(safe_name(name)) > 1
         }:
@@ -567,6 +722,8 @@ class Config(_Settings):
     """Datasets by name."""
     models: dict[Name, Model]
     """Base models by name."""
+    schemes: dict[Name, SchemeDefinition] = {}
+    """Reward schemes of one's own, by name; a run's `schemes` may name them beside those of table 1."""
     runs: Annotated[list[Run], Field(min_length=1)]
     """What is trained and evaluated."""
     bootstrap: Bootstrap = Bootstrap()
@@ -577,6 +734,36 @@ class Config(_Settings):
     """Ways to match answers with options, by name."""
     mcq_runs: list[McqRun] = []
     """What is asked of which model in the multiple-choice track."""
+
+    @model_validator(mode="after")
+    def _schemes_exist(self):
+        for name, definition in self.schemes.items():
+            if is_scheme_name(name) or name in BASELINES:
+                raise ValueError(f"schemes.{name}: this name is taken; choose one that no named scheme or baseline has")
+            self._check_base(f"schemes.{name}", _base(definition), (name,))
+        for index, run in enumerate(self.runs):
+            for name in run.schemes:
+                self._check_name(f"runs.{index}", name)
+        return self
+
+    def _check_name(self, where: str, name: str) -> None:
+        if name not in self.schemes:
+            try:
+                parse_scheme_name(name)
+            except ValueError as error:
+                own = f"; and those of `schemes:`: {', '.join(self.schemes)}" if self.schemes else ""
+                raise ValueError(f"{where}: {error}{own}") from None
+
+    def _check_base(self, where: str, base: Any, within: tuple[str, ...]) -> None:
+        """See that a definition ends in names that exist and does not come back to itself."""
+        if isinstance(base, BaseModel):
+            self._check_base(where, _base(base), within)
+        elif base is not None:
+            self._check_name(where, base)
+            if base in within:
+                raise ValueError(f"{where}: {' is made of '.join((*within, base))}, which never ends")
+            if base in self.schemes:
+                self._check_base(where, _base(self.schemes[base]), (*within, base))
 
     @model_validator(mode="after")
     def _names_exist(self):
@@ -624,6 +811,19 @@ class Config(_Settings):
         """Every (benchmark, fewshot, model, protocol) that is asked, as in paths, and the run that it is of."""
         return {cell: run for run in self.mcq_runs for cell in _cells(run)}
 
+    def definitions_of(self, *schemes: str) -> dict[str, dict[str, Any]]:
+        """Return the definitions that schemes are made of, their own among them, by name; none for those of table 1."""
+        found: dict[str, dict[str, Any]] = {}
+        for reference in schemes:
+            while reference is not None:
+                if isinstance(reference, str):
+                    if reference not in self.schemes:
+                        break
+                    reference, name = self.schemes[reference], reference
+                    found[name] = reference.model_dump(exclude_none=True)
+                reference = _base(reference)
+        return found
+
     def run(self, model: str, dataset: str) -> Run:
         """Return the run of a model on a dataset; KeyError where there is none."""
         return {(run.model, run.dataset): run for run in self.runs}[model, dataset]
@@ -649,7 +849,7 @@ def load(settings: Mapping[str, Any] | str | Path) -> Config:
     try:
         return Config.model_validate(settings)
     except ValidationError as error:
-        raise ConfigError(f"{name} is not valid:\n" + "\n".join(_explain(error))) from None
+        raise ConfigError(f"{name} is not valid:\n" + "\n".join(_explain(error, Config))) from None
 
 
 def json_schema() -> dict[str, Any]:
@@ -659,15 +859,15 @@ def json_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
-def _explain(error: ValidationError) -> list[str]:
+def _explain(error: ValidationError, root: Any) -> list[str]:
     """Turn pydantic's errors into lines that name the key, the value and what is valid."""
     lines = []
     for item in error.errors():
         location = item["loc"]
-        where = ".".join(str(part) for part in location if part not in (*_SOURCES, "[key]"))
+        where = ".".join(str(part) for part in location if part not in (*_TAGS, "[key]"))
         message = re.sub(r"^Value error, ", "", item["msg"])
         if item["type"] == "extra_forbidden":
-            valid = _valid_keys(location[:-1])
+            valid = _valid_keys(root, location[:-1])
             close = get_close_matches(str(location[-1]), valid, n=1)
             hint = f" (did you mean {close[0]!r}?)" if close else ""
             message = f"unknown key{hint}; valid here: {', '.join(valid)}"
@@ -681,15 +881,16 @@ def _explain(error: ValidationError) -> list[str]:
     return lines
 
 
-_SOURCES = {cls.__name__: cls for cls in _SOURCE_KEYS.values()}
+_MEMBERS = {cls.__name__: cls for cls in (*_SOURCE_KEYS.values(), *_SCHEME_KEYS.values())}
+_TAGS = (*_MEMBERS, "SchemeName", "SchemeDefinition")
 
 
-def _valid_keys(location: tuple[int | str, ...]) -> list[str]:
+def _valid_keys(root: Any, location: tuple[int | str, ...]) -> list[str]:
     """List the keys that are valid at a place of the file; pydantic's location names a union's member by its tag."""
-    cls = Config
+    cls = _model_in(root)
     for part in location:
-        if part in _SOURCES:
-            cls = _SOURCES[part]
+        if part in _MEMBERS:
+            cls = _MEMBERS[part]
         elif part in cls.model_fields and (inner := _model_in(cls.model_fields[part].annotation)):
             cls = inner
     return sorted(cls.model_fields)

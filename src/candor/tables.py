@@ -130,6 +130,17 @@ MCQ_PREDICTIONS = pl.Schema(
     }
 )
 
+SIMULATIONS = pl.Schema(
+    {
+        "scheme": pl.String,
+        "ratio": pl.Float64,  # step size of confidence in step sizes of effort
+        "p": pl.Float64,  # chance of a right answer to this question when trying
+        "effort": pl.Float64,  # learnt probability of trying
+        "confidence_given_up": pl.Float64,  # mean stated confidence after giving up
+        "confidence_tried": pl.Float64,  # and after trying
+    }
+)
+
 
 class TableError(ValueError):
     """A file between stages is missing, unreadable, or not of its schema."""

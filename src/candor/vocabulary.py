@@ -67,6 +67,15 @@ def parse_scheme_name(name: str) -> tuple[str, float | None]:
     )
 
 
+def is_scheme_name(name: str) -> bool:
+    """Tell whether `parse_scheme_name` knows a name."""
+    try:
+        parse_scheme_name(name)
+    except ValueError:
+        return False
+    return True
+
+
 def safe_name(name: str) -> str:
     """Return a name as it stands in paths: `log-1/ln202` is `log-1-ln202`."""
     return name.replace("/", "-")

@@ -78,7 +78,7 @@ def rl_command(folder: Path, model, questions, scheme="brier-1", **changes) -> l
         checkpoint_steps=1,
         mask_truncated=False,
     ).model_copy(update=changes)
-    settings = {"model": MODEL, "rl": rl.model_dump(), "format": "xml", "json_prompt": "original"}
+    settings = {"model": MODEL, "rl": rl.model_dump(), "format": "xml", "json_prompt": "original", "schemes": {}}
     settings |= {"json_answer_limit": None, "grader": "rouge-1", "max_tokens": 12, "max_prompt_tokens": 512}
     return command(
         "train_rl.py", folder, model=model, questions=questions, scheme=scheme, attempt=1, settings=json.dumps(settings)

@@ -141,7 +141,7 @@ WRONG = [
     (
         "runs.0.schemes",
         ["log-1/2", "log-1-2"],
-        "runs.0: no reward scheme is called 'log-1-2'; valid: correctness-only",
+        "runs.0: schemes log-1-2, log-1/2 share a path; name each scheme once",
     ),
     ("runs.0.schemes", ["brier-1", "brier-1"], "runs.0: schemes brier-1 share a path; name each scheme once"),
     (

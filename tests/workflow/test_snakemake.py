@@ -11,7 +11,15 @@ TABLE = "results/tables/confidence_metrics.csv"
 (DEMO_RUN,) = yaml.safe_load((Path(__file__).parents[2] / "config" / "demo.yaml").read_text(encoding="utf-8"))["runs"]
 SCHEMES = len(DEMO_RUN["schemes"])
 VARIANTS = SCHEMES + len(DEMO_RUN["baselines"])
+OF_SCHEMES = {
+    "classify_schemes": 1,
+    "simulate_schemes": 1,
+    "tabulate_scheme_properties": 1,
+    "plot_schemes": 1,
+    "plot_simulations": 1,
+}
 DEMO = {
+    **OF_SCHEMES,
     "build_dataset": 1,
     "prepare_model": 1,
     "generate_sft_responses": 1,
@@ -59,6 +67,7 @@ def test_demo_is_the_default_and_asks_for_no_gpu(fresh, run, jobs):
 def test_slurm_profile_plans_the_papers_matrix_on_gpus(fresh, run, jobs):
     output = run(fresh, "snakemake", "--profile", "slurm", "all", "--dry-run").stdout
     assert jobs(output) == {
+        **OF_SCHEMES,
         "build_dataset": 4,
         "prepare_model": 5,
         # Four runs of Qwen 2.5 and the two Llamas learn XML first.
@@ -87,7 +96,7 @@ def test_slurm_profile_plans_the_papers_matrix_on_gpus(fresh, run, jobs):
 
 
 def test_table_alone_runs_what_it_lacks_and_no_figure(fresh, plan):
-    assert plan(fresh, TABLE) == without(DEMO, "plot_calibration", "plot_training_curves", "all")
+    assert plan(fresh, TABLE) == without(DEMO, *OF_SCHEMES, "plot_calibration", "plot_training_curves", "all")
 
 
 def test_another_working_directory_finds_scripts_and_configuration(fresh, plan, tmp_path):
@@ -113,12 +122,31 @@ def test_a_wrong_configuration_stops_before_any_job(fresh, run, arguments, lines
     assert [path.name for path in (fresh / "results").iterdir()] == [".gitignore"]
 
 
+def test_a_definition_that_cannot_be_built_stops_before_any_job(clone, run, edit):
+    copy = clone("misdefined")
+    edit(copy, lambda settings: settings.update(schemes={"mine": {"shift": "correctness-only", "give_up_below": 0.2}}))
+    output = run(copy, "snakemake", "--cores", "1", fails=True).stdout
+    assert "scheme 'mine': correctness-only rewards confidence the same up to 0.2" in output
+    assert "Traceback" not in output
+    assert [path.name for path in (copy / "results").iterdir()] == [".gitignore"]
+
+
 def test_demo_runs_to_its_table_and_figures(built):
     copy, output = built
     for rule, count in without(DEMO, "train_sft").items():
         assert len(re.findall(rf"^(?:local)?rule {rule}:", output, re.MULTILINE)) == count, rule
     assert (copy / TABLE).read_text().count("\n") > 5
     assert list((copy / "results" / "figures").glob("*.svg"))
+
+
+def test_a_hackable_scheme_is_announced_before_rl_and_named_under_the_table(built, run):
+    copy, output = built
+    note = "brier-2 can be hacked: it is strictly non-hackable on (0.25, 1) alone; giving up pays below p = 0.5"
+    assert output.count(f"train_rl: {note}") == 1
+    assert "brier-1 can be hacked" not in output
+    assert output.index(note) < output.index("rule train_rl:")
+    assert note in (copy / "results" / "tables" / "scheme_properties.md").read_text()
+    assert "can be hacked" not in run(copy, "snakemake", "--cores", "1", "--force", "classify_schemes").stdout
 
 
 def test_a_failed_job_says_why_in_the_log_and_asks_for_more_when_retried(built):
@@ -145,6 +173,7 @@ def test_a_new_scheme_plans_its_own_jobs(built, plan, edit, tmp_path):
     shutil.copytree(built[0], copy, symlinks=True)
     edit(copy, lambda settings: settings["runs"][0]["schemes"].append("log-1/ln202"))
     added = {
+        **OF_SCHEMES,
         "train_rl": 1,
         "generate_answers": 1,
         "grade_answers": 1,
@@ -155,7 +184,29 @@ def test_a_new_scheme_plans_its_own_jobs(built, plan, edit, tmp_path):
         "all": 1,
     }
     assert plan(copy) == added
-    assert plan(copy, TABLE) == without(added, "plot_calibration", "plot_training_curves", "all")
+    assert plan(copy, TABLE) == without(added, *OF_SCHEMES, "plot_calibration", "plot_training_curves", "all")
+
+
+def test_a_changed_definition_trains_again_under_the_schemes_made_of_it_alone(built, run, plan, edit, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(built[0], copy, symlinks=True)
+
+    def define(settings):
+        settings["schemes"] = {
+            "cautious": {"shift": "brier-1", "give_up_below": 0.2},
+            "twice": {"scale": "cautious", "factor": 2},
+            "cut": {"clip": "log-1"},
+        }
+        settings["runs"][0]["schemes"] += ["cautious", "twice", "cut"]
+
+    edit(copy, define)
+    assert plan(copy, "train_rl_all") == {"train_rl": 3, "train_rl_all": 1}
+    run(copy, "snakemake", "--cores", "2", "train_rl_all")
+    assert plan(copy, "train_rl_all") == {}
+    edit(copy, lambda settings: settings["schemes"]["twice"].update(factor=3))
+    assert plan(copy, "train_rl_all") == {"train_rl": 1, "train_rl_all": 1}
+    edit(copy, lambda settings: settings["schemes"]["cautious"].update(give_up_below=0.3))
+    assert plan(copy, "train_rl_all") == {"train_rl": 2, "train_rl_all": 1}
 
 
 def test_a_changed_setting_reaches_its_stage_and_what_follows_only(built, plan, edit, tmp_path):
@@ -169,6 +220,7 @@ def test_a_changed_setting_reaches_its_stage_and_what_follows_only(built, plan, 
     edit(copy, change)
     assert plan(copy) == without(
         DEMO,
+        *OF_SCHEMES,
         "build_dataset",
         "prepare_model",
         "generate_sft_responses",

@@ -13,7 +13,6 @@ from matplotlib.patheffects import withStroke
 
 from candor.report.tables import scheme_label
 from candor.tables import replacing
-from candor.vocabulary import parse_scheme_name
 
 # Okabe and Ito's colours, told apart with any colour vision; their yellow is too pale for a line on white.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#7F7F7F")
@@ -25,7 +24,7 @@ FIRST_STEP = 10
 SHORT_RUN = 30
 """Runs of at most so many steps are shown whole and as they are: ten steps of a short run are too many to hide."""
 
-_STYLE = {
+STYLE = {
     "font.size": 9,
     "axes.titlesize": 9,
     "axes.spines.top": False,
@@ -56,7 +55,7 @@ def plot_calibration(metrics: Sequence[Mapping[str, Any]], title: str = "", diff
         raise ValueError(f"difficulty {difficulty!r} was not measured for {', '.join(without)}")
     columns = min(len(metrics), 4)
     rows = -(-len(metrics) // columns)
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(0.6 + 2.7 * columns, 0.7 + 2.6 * rows), layout="constrained")
         axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat
         for axis, one in zip(axes, metrics, strict=False):
@@ -77,9 +76,7 @@ def plot_calibration(metrics: Sequence[Mapping[str, Any]], title: str = "", diff
     return figure
 
 
-def plot_training_curves(
-    logs: Mapping[str, pl.DataFrame], title: str = "", hackable: Collection[str] | None = None
-) -> Figure:
+def plot_training_curves(logs: Mapping[str, pl.DataFrame], hackable: Collection[str], title: str = "") -> Figure:
     """Plot accuracy (left) and mean confidence (right) in training, a line for each scheme (figure 6).
 
     The curves are smoothed as the paper's are: exponentially with factor 0.2, from 0.5 at step 10 (counted from 0). A
@@ -88,49 +85,45 @@ def plot_training_curves(
 
     Args:
         logs: a frame of `tables.TRAINING_LOG` for each scheme's name.
+        hackable: names of the hackable ones (`schemes.classify` tells); they are dotted.
         title: above the panels.
-        hackable: the names that are dotted; by default those that the paper finds hackable (`is_hackable`).
 
     Raises:
-        ValueError: there is nothing to plot, or a name is no scheme's.
+        ValueError: there is nothing to plot.
     """
     if not logs or all(log.is_empty() for log in logs.values()):
         raise ValueError("no training step to plot")
-    dotted = {name for name in logs if is_hackable(name)} if hackable is None else set(hackable)
     short = max(log.height for log in logs.values()) <= SHORT_RUN
-    # Colours are counted apart for solid and dotted lines, so that the 13 schemes of the paper are 13 looks.
-    colours = {True: cycle(COLOURS), False: cycle(COLOURS)}
-    looks = {
-        name: {
-            "color": next(colours[name in dotted]),
-            "linestyle": ":" if name in dotted else "-",
-            "linewidth": 1.6 if name in dotted else 1.2,
-            "label": scheme_label(name),
-            "marker": "o" if short else None,
-            "markersize": 3,
-        }
-        for name in logs
-    }
-    with mpl.rc_context(_STYLE):
+    looks = line_looks(logs, hackable)
+    marker = {"marker": "o", "markersize": 3} if short else {}
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(9.6, 3.4), layout="constrained")
         panels = figure.subplots(1, 2, sharex=True)
         for axis, column in zip(panels, ("accuracy", "confidence"), strict=True):
             for name, log in logs.items():
                 steps, values = _curve(log.sort("step"), column, short)
-                axis.plot(steps, values, **looks[name])
+                axis.plot(steps, values, **looks[name], **marker)
             axis.set(xlabel=_STEP_LABELS[short], ylabel=f"Training {column}", ylim=(-0.02, 1.02))
         figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center", frameon=False)
         figure.suptitle(title, fontsize=10)
     return figure
 
 
-def is_hackable(scheme: str) -> bool:
-    """Tell whether a scheme is hackable somewhere on (0, 1): log-loss, brier-score, log-k, and brier-k with k > 1.
-
-    `log-1/ln202` is among them, although no confidence that can be stated is small enough (paper 5.1).
-    """
-    family, k = parse_scheme_name(scheme)
-    return family in ("log-loss", "brier-score", "log") or (family == "brier" and k > 1)
+def line_looks(names: Collection[str], dotted: Collection[str]) -> dict[str, dict[str, Any]]:
+    """Give each scheme's line a look and a label. Where there are not enough colours, they are counted apart for solid and
+    dotted lines, so that the 13 schemes of the paper are 13 looks."""
+    solid, other = cycle(COLOURS), cycle(COLOURS)
+    if len(names) <= len(COLOURS):
+        other = solid
+    return {
+        name: {
+            "color": next(other if name in dotted else solid),
+            "linestyle": ":" if name in dotted else "-",
+            "linewidth": 1.6 if name in dotted else 1.2,
+            "label": scheme_label(name),
+        }
+        for name in names
+    }
 
 
 def smooth(values: Sequence[float | None]) -> list[float]:
@@ -144,12 +137,15 @@ def smooth(values: Sequence[float | None]) -> list[float]:
     return smoothed
 
 
-def save(figure: Figure, svg: str | Path, png: str | Path) -> None:
-    """Write a figure as SVG and as PNG (200 dots per inch), each whole or not at all and free of dates."""
-    with mpl.rc_context(_STYLE):
-        for path, kind in ((svg, "svg"), (png, "png")):
+def save(figure: Figure, *paths: str | Path) -> None:
+    """Write a figure in the formats that the names end in (PNG: 200 dots per inch), each whole or not at all and free of
+    dates."""
+    with mpl.rc_context(STYLE):
+        for path in map(Path, paths):
+            kind = path.suffix.removeprefix(".")
+            date = {"svg": "Date", "pdf": "CreationDate"}.get(kind)
             with replacing(path) as temporary:
-                figure.savefig(temporary, format=kind, dpi=200, metadata={"Date": None} if kind == "svg" else None)
+                figure.savefig(temporary, format=kind, dpi=200, metadata={date: None} if date else None)
 
 
 _STEP_LABELS = {True: "Step, from 0 (short runs, not smoothed)", False: "Step, from 0 (smoothed)"}

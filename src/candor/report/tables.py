@@ -9,7 +9,7 @@ import polars as pl
 
 from candor.confidence.metrics import METRICS, RATES
 from candor.tables import TableError
-from candor.vocabulary import BASELINES, DIFFICULTIES, parse_scheme_name
+from candor.vocabulary import BASELINES, DIFFICULTIES, is_scheme_name, parse_scheme_name
 
 HEADINGS = {
     "accuracy": "Accuracy",
@@ -43,7 +43,7 @@ _FAMILY_LABELS = {
     "brier-score": "Brier Score",
     "brier-log-hybrid": "Brier-log Hybrid",
 }
-_LATEX = str.maketrans(
+LATEX_ESCAPES = str.maketrans(
     {
         **{sign: rf"\{sign}" for sign in "&%$#_{}"},
         "\\": r"\textbackslash{}",
@@ -58,13 +58,12 @@ _LATEX = str.maketrans(
 def scheme_label(name: str, latex: bool = False) -> str:
     r"""Return how tables and figures call a scheme or baseline: `log-1/ln202` is `Log-1/ln 202`.
 
-    In LaTeX the fraction is set as one: `Log-$\frac{1}{\ln 202}$`.
-
-    Raises:
-        ValueError: no scheme or baseline has this name.
+    In LaTeX the fraction is set as one: `Log-$\frac{1}{\ln 202}$`. A scheme that the configuration defines keeps its name.
     """
     if name in _BASELINE_LABELS:
         return _BASELINE_LABELS[name]
+    if not is_scheme_name(name):
+        return name.translate(LATEX_ESCAPES) if latex else name
     family, k = parse_scheme_name(name)
     if k is None:
         return _FAMILY_LABELS[family]
@@ -144,7 +143,7 @@ def confidence_metrics_latex(frame: pl.DataFrame) -> str:
     style = {0: r"\textbf{{{}}}", 1: r"\underline{{{}}}"}
     lines = [r"% needs \usepackage{booktabs}"]
     for (model, dataset, difficulty), part in _parts(frame):
-        caption = f"{model} on {dataset}: {_subset(difficulty)}. {_note(part)}".translate(_LATEX)
+        caption = f"{model} on {dataset}: {_subset(difficulty)}. {_note(part)}".translate(LATEX_ESCAPES)
         lines += [
             r"\begin{table}",
             r"\centering\small\setlength{\tabcolsep}{3pt}",

@@ -3,6 +3,9 @@
 Pure functions of numbers: no model, no files. `docs/schemes.md` says how a scheme is defined and how to add one.
 """
 
-from candor.schemes.named import SPECTRUM, Scheme, get
+from candor.schemes.construction import build
+from candor.schemes.named import SPECTRUM, get
+from candor.schemes.scheme import Scheme
+from candor.schemes.theory import Classification, Witness, classify
 
-__all__ = ["SPECTRUM", "Scheme", "get"]
+__all__ = ["SPECTRUM", "Classification", "Scheme", "Witness", "build", "classify", "get"]

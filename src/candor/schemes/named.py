@@ -12,13 +12,13 @@ in which the powers of k that tend to zero have cancelled by algebra. The limit 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.polynomial.polynomial import polyval
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from candor.schemes.scheme import Named, Rewards, Scheme, checked
 from candor.vocabulary import parse_scheme_name
 
 SPECTRUM = (
@@ -33,35 +33,6 @@ SPECTRUM = (
 )
 """The schemes that the paper trains, from the overconfident to the underconfident end (sections 3.4 and 4.2)."""
 
-Rewards = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Scheme:
-    """A reward scheme (f, g): the rewards of a correct and of a wrong answer as functions of the confidence in (0, 1).
-
-    Paper: section 3, definition 1.
-    """
-
-    name: str
-    f: Callable[[ArrayLike], Rewards]
-    g: Callable[[ArrayLike], Rewards]
-
-    def reward(self, correct: ArrayLike, confidence: ArrayLike) -> Rewards:
-        """Return f(confidence) where correct and g(confidence) elsewhere.
-
-        Args:
-            correct: booleans; an answer that could not be graded has no reward and does not belong here.
-            confidence: c in (0, 1), of a shape that broadcasts with that of `correct`; not the verbalised integer.
-
-        Raises:
-            ValueError: `correct` holds something other than booleans; for a named scheme, a confidence is not in (0, 1).
-        """
-        correct = np.asarray(correct)
-        if correct.dtype != bool and correct.size:
-            raise ValueError(f"correct must be booleans, not {correct.dtype}; leave out answers that were not graded")
-        return np.where(correct.astype(bool), self.f(confidence), self.g(confidence))[()]
-
 
 def get(name: str) -> Scheme:
     """Return the scheme of this name, such as `brier-1`, `log-1/ln202` or `overconfidence-0.5`.
@@ -72,17 +43,22 @@ def get(name: str) -> Scheme:
         ValueError: no scheme has this name; the message lists what would have been valid.
     """
     family, k = parse_scheme_name(name)
-    return Scheme(name, partial(_evaluate, _TABLE_1[family], k, 0), partial(_evaluate, _TABLE_1[family], k, 1))
+    f, g = (partial(_evaluate, _TABLE_1[family], k, which) for which in (0, 1))
+    return Scheme(name, f, g, Named(family, k))
+
+
+def normalisation(family: str, k: float) -> float:
+    """Return what table 1 divides overconfidence-k or underconfidence-k by (appendix D.4 leaves it out), to rounding.
+
+    (k + 1) ln(k + 1) - k and k - ln(1 + k): both k^2 / 2 times a factor without cancellation.
+    """
+    log, x = np.log1p(k), np.float64(k)
+    factor = 2 * log / x - _rho(x, log) if family == "overconfidence" else _rho(x, log)
+    return float(x * (x / 2 * factor))
 
 
 def _evaluate(pair: Callable, k: float | None, which: int, confidence: ArrayLike) -> Rewards:
-    c = np.asarray(confidence, dtype=np.float64)
-    inside = (c > 0) & (c < 1)  # False for NaN
-    if not inside.all():
-        raise ValueError(
-            f"confidence {c[~inside].flat[0]} is not in the open interval (0, 1); "
-            "candor.vocabulary.confidence_of maps a verbalised integer into it"
-        )
+    c = checked(confidence)
     return (pair(c) if k is None else pair(c, k))[which][()]  # [()] makes a scalar of a zero-dimensional array
 
 

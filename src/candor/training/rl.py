@@ -7,7 +7,7 @@ import numpy as np
 from candor import tables
 from candor.answers import json
 from candor.config import Rl
-from candor.schemes import get
+from candor.schemes import build
 from candor.training.checkpoints import open_work_folder
 from candor.training.logs import StepLog
 from candor.training.models import check_lengths, effective, import_unsloth, load, save_adapter, trainer_arguments
@@ -20,6 +20,7 @@ def train(
     model: dict,
     rl: Rl,
     scheme: str,
+    definitions: dict,
     prompts: list[list[dict[str, str]]],
     golds: list[str],
     difficulties: list[str],
@@ -44,6 +45,7 @@ def train(
         model: the model's settings: device, train_precision, chat_template_arguments, end_of_turn.
         rl: the settings of this stage.
         scheme: name of the reward scheme.
+        definitions: the configuration's definitions that the scheme is made of, by name.
         prompts: conversations up to the answer, one for each question.
         golds, difficulties, names: right answer, difficulty and id of each question.
         format: how the model is asked to answer, "xml" or "json".
@@ -66,6 +68,7 @@ def train(
     if rl.enforce_format and on_cpu:
         raise ValueError("rl.enforce_format: guided sampling in RL needs vLLM on a GPU; set it to false on a CPU")
     settings = {"rl": rl.model_dump(), "model": model, "scheme": scheme, "format": format, "grader": grader}
+    settings |= {"schemes": definitions}
     limits = {"max_tokens": max_tokens, "max_prompt_tokens": max_prompt_tokens, "seed": seed}
     inputs = [model_folder] if start is None else [model_folder, start]
     checkpoint = open_work_folder(work, {**settings, **limits, "questions": [prompts, golds]}, inputs)
@@ -121,7 +124,7 @@ def train(
         **trainer_arguments(rl, model, work, seed),
     )
     log = StepLog(work)
-    chosen = get(scheme)
+    chosen = build(scheme, definitions)
 
     def scheme_and_format_reward(completions, gold, difficulty, **columns) -> list[float]:
         """Wrap the pure reward for TRL: completions are conversations of one message."""
