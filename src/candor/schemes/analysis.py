@@ -15,9 +15,9 @@ import numpy as np
 import sympy
 
 from candor.schemes.expressions import C, Expression
+from candor.schemes.facts import Facts, Strength
 from candor.schemes.intervals import TOO_LONG, Signs, all_cells, at, enclose, exact_value, halved, signs, tidy
 from candor.schemes.scheme import Integral, Scheme, Transformed
-from candor.schemes.theory import Facts, Strength
 
 _AT_ZERO = -1e15
 """Log-odds that stand for c -> 0."""
