@@ -259,3 +259,87 @@ def test_variants_are_baselines_then_schemes_by_their_path_names(settings):
     assert run.variants == ["base-xml", "sft-xml", "brier-1", "log-1-ln202"]
     assert run.scheme("log-1-ln202") == "log-1/ln202"
     assert run.attempts_of("brier-1").evaluated == 1
+
+
+# Reward schemes of one's own.
+
+SCHEMES = {
+    "hybrid": {"correct": "c", "wrong": "c + log(1 - c)"},
+    "constant": {"correct": 1, "wrong": 0},
+    "dense": {"density": "-2", "f0": 1},
+    "weighted": {"weight": "2*(1 - t)"},
+    "cautious": {"shift": "hybrid", "give_up_below": 0.3},
+    "nested": {"scale": {"clip": "cautious", "low": 0.1}, "factor": 2},
+    "raw": {"unnormalised": "overconfidence-4"},
+}
+
+
+def test_runs_may_name_defined_schemes_and_depend_on_what_they_are_made_of(settings):
+    settings["schemes"] = SCHEMES
+    config = load(change(settings, "runs.0.schemes", ["brier-1", "nested", "constant"]))
+    jsonschema.validate(settings, json_schema())
+    assert config.runs[0].variants[-2:] == ["nested", "constant"]
+    assert config.definitions_of("brier-1") == {}
+    assert config.definitions_of("raw") == {"raw": {"unnormalised": "overconfidence-4"}}
+    assert config.definitions_of("nested", "brier-1", "constant") == {
+        "nested": {"scale": {"clip": "cautious", "low": 0.1, "high": 202 / 203}, "factor": 2, "offset": 0},
+        "cautious": SCHEMES["cautious"],
+        "hybrid": SCHEMES["hybrid"],
+        "constant": SCHEMES["constant"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("schemes", "line"),
+    [
+        ({"brier-7": {"correct": "c", "wrong": "0"}}, "schemes.brier-7: this name is taken; choose one that no named"),
+        (
+            {"base-xml": {"correct": "c", "wrong": "0"}},
+            "schemes.base-xml: this name is taken; choose one that no named",
+        ),
+        ({"Mine": {"correct": "c", "wrong": "0"}}, "schemes.Mine: String should match pattern"),
+        ({"mine": {"correct": "c"}}, "schemes.mine.wrong: missing"),
+        ({"mine": {"correct": "c", "wrogn": "0"}}, "schemes.mine.wrong: missing"),
+        (
+            {"mine": {"shift": "brier-1", "at": 0.3}},
+            "schemes.mine.at: unknown key; valid here: best_effort_from, give_up",
+        ),
+        ({"mine": {"shift": "brier-1"}}, "schemes.mine: shift needs one of best_effort_from and give_up_below"),
+        (
+            {"mine": {"shift": "brier-1", "give_up_below": 1.5}},
+            "schemes.mine.give_up_below: Input should be less than 1 (found 1.5)",
+        ),
+        (
+            {"mine": {"scale": {"clip": "brier-1", "lo": 0.1}}},
+            "schemes.mine.scale.lo: unknown key (did you mean 'low'?)",
+        ),
+        ({"mine": {"scale": "brier-1", "factor": 0}}, "schemes.mine.factor: Input should be greater than 0 (found 0)"),
+        ({"mine": {"clip": "brier-1", "low": 0.6, "high": 0.5}}, "schemes.mine: clip: low 0.6 must lie below high 0.5"),
+        (
+            {"mine": {"made": "of"}},
+            "schemes.mine: not a definition of a scheme; valid: {correct, wrong}, {density, f0, g0}",
+        ),
+        ({"mine": "brier-1"}, "schemes.mine: not a definition of a scheme; valid: "),
+        (
+            {"mine": {"clip": "brier"}, "other": {"clip": "mine"}},
+            "schemes.mine: no reward scheme is called 'brier'; valid: correctness-only, log-loss, brier-score, "
+            "brier-log-hybrid, log-K, brier-K, overconfidence-K, underconfidence-K with K > 0 such as 1, 0.5 or 1/ln202; "
+            "and those of `schemes:`: mine, other",
+        ),
+        ({"mine": {"scale": {"clip": "mine"}}}, "schemes.mine: mine is made of mine, which never ends"),
+        (
+            {"mine": {"clip": "other"}, "other": {"scale": "mine"}},
+            "schemes.mine: mine is made of other is made of mine, which never ends",
+        ),
+    ],
+)
+def test_a_wrong_definition_is_named(settings, schemes, line):
+    printed = lines_of(change(settings, "schemes", schemes))
+    assert printed[0].startswith(line)
+
+
+def test_an_unknown_scheme_is_answered_with_the_defined_ones_too(settings):
+    settings["schemes"] = SCHEMES
+    (line,) = lines_of(change(settings, "runs.0.schemes", ["hybird"]))
+    assert line.startswith("runs.0: no reward scheme is called 'hybird'; valid: correctness-only")
+    assert line.endswith("; and those of `schemes:`: hybrid, constant, dense, weighted, cautious, nested, raw")

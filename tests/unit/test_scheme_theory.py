@@ -337,6 +337,30 @@ def test_bias_is_that_of_definition_6(scheme, p, share):
             assert above == pytest.approx(below, abs=noise)
 
 
+def test_a_start_below_rounding_is_seen():
+    found = classify(
+        from_expressions("mine", "2*c - c^2 - 1e-20", "-c^2")
+    )  # f - g = 2 c - 1e-20, E_max = c^2 - 1e-20 c
+    assert (found.non_hackable, found.method) == ("not", "symbolic")
+    assert found.interval[0] == pytest.approx(5e-21)
+    assert found.hacking_pays_below == pytest.approx(1e-20)
+
+
+@pytest.mark.parametrize(
+    ("correct", "wrong", "bias"),
+    [
+        # brier-1 plus a zero that algebra does not see, with a limit at 0 that cannot be put in
+        ("2*c - c^2 + (sqrt((1 + c)^2) - 1 - c)*log(c)", "-c^2", "neither"),
+        ("2*c - c^2 + sqrt(c^2) - c", "-c^2", "neither"),
+        ("c^2/2*log(c) - c^2/4 - c*log(c) + c", "c^2/2*log(c) - c^2/4", "over"),  # h = log(c)
+    ],
+)
+def test_what_algebra_does_not_see_is_found_by_numbers(correct, wrong, bias):
+    found = classify(from_expressions("mine", correct, wrong))
+    assert (found.non_hackable, found.bias) == ("strictly", bias)
+    assert found.method == "numeric"
+
+
 @pytest.mark.parametrize("name", PAPER_SCHEMES)
 def test_expected_rewards(name):
     scheme = get(name)

@@ -6,6 +6,7 @@ Pure functions of numbers: no model, no files. `docs/schemes.md` says how a sche
 from candor.schemes.construction import build
 from candor.schemes.named import SPECTRUM, get
 from candor.schemes.scheme import Scheme
-from candor.schemes.theory import Classification, Witness, classify
+from candor.schemes.theory import Classification, classify
+from candor.schemes.witnesses import Witness
 
 __all__ = ["SPECTRUM", "Classification", "Scheme", "Witness", "build", "classify", "get"]

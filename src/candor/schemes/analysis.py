@@ -1,10 +1,10 @@
 """The theory's facts about schemes that are given by expressions: f and g, or a density h with f0 and g0.
 
-What is proven. That h exists, c f' + (1 - c) g' = 0, exactly where that is rational, else to 35 digits at twelve points.
-The signs of h and of its slope as `candor.schemes.intervals` says: exactly for rational h, so for every f and g whose
-logarithms vanish on differentiation, else by enclosures, with the length that is left open. Limits at 0 are values at
-c = e^(-10^15), to 30 digits; that is proof where f - g is seen to be negative there, since it rises. Of a scheme without
-h, that interpretability or best effort fails is proven by the witness.
+What is proven. That h exists, c f' + (1 - c) g' = 0, exactly where that is rational, else as far as 100 digits tell at
+twelve points. The signs of h and of its slope as `candor.schemes.intervals` says: exactly for rational h, so for every f
+and g whose logarithms vanish on differentiation, else by enclosures, with the length that is left open. A limit at 0 is
+exact where c = 0 can be put in, else the value at c = e^(-10^15), to 30 digits; that is proof where f - g is seen to be
+negative there, since it rises. Of a scheme without h, that interpretability or best effort fails is proven by the witness.
 """
 
 from dataclasses import replace
@@ -15,9 +15,9 @@ import numpy as np
 import sympy
 
 from candor.schemes.expressions import C, Expression
+from candor.schemes.facts import Facts, Strength
 from candor.schemes.intervals import TOO_LONG, Signs, all_cells, at, enclose, exact_value, halved, signs, tidy
 from candor.schemes.scheme import Integral, Scheme, Transformed
-from candor.schemes.theory import Facts, Strength
 
 _AT_ZERO = -1e15
 """Log-odds that stand for c -> 0."""
@@ -31,8 +31,8 @@ def density_of(scheme: Scheme) -> Expression:
     """
     if isinstance(scheme.origin, Integral):
         return scheme.origin.density
-    h = _density(scheme.origin.correct.tree, scheme.origin.wrong.tree)
-    if h is None:
+    h, exists = _density(scheme.origin.correct.tree, scheme.origin.wrong.tree)
+    if not exists.zero:
         raise ValueError(f"{scheme.name} has no h: f'/(c - 1) and g'/c differ, so its scoring is not proper")
     return Expression(str(h), h)
 
@@ -42,27 +42,24 @@ def facts_of_expressions(made: Transformed) -> Facts:
     factor, up_f, up_g = (sympy.Rational(x) for x in (made.factor, made.to_correct, made.to_wrong))
     origin = made.base.origin
     if isinstance(origin, Integral):
-        return _proper_facts(factor * origin.density.tree, None, made)
+        return _with_integrals(_proper_facts(factor * origin.density.tree, made), made)
     f, g = factor * origin.correct.tree + up_f, factor * origin.wrong.tree + up_g
-    h = _density(f, g)
-    if h is not None:
-        facts = _proper_facts(h, (f, g), made)
-        if facts.proper != "none":
-            return facts
+    h, exists = _density(f, g)
+    if exists.zero and (facts := _proper_facts(h, made)).proper != "none":
+        return _with_values(facts if exists.exact else replace(facts, method="numeric"), f, g)
     return _improper_facts(f, g, made)
 
 
 @lru_cache(maxsize=64)
 def _density(f, g):
-    """Return h = f' / (c - 1) = g' / c as an expression, None where the two differ."""
+    """Return h = f' / (c - 1) = g' / c as an expression, and the signs of the two's difference: it must be 0."""
     slope_f, slope_g = sympy.diff(f, C), sympy.diff(g, C)
-    if not signs(tidy(C * slope_f + (1 - C) * slope_g)).zero:
-        return None
-    return min(tidy(slope_f / (C - 1)), tidy(slope_g / C), key=sympy.count_ops)
+    h = min(tidy(slope_f / (C - 1)), tidy(slope_g / C), key=sympy.count_ops)
+    return h, signs(tidy(C * slope_f + (1 - C) * slope_g))
 
 
-def _proper_facts(h, pair, made: Transformed) -> Facts:
-    """Find the facts where h exists; `proper` is none where it is positive somewhere."""
+def _proper_facts(h, made: Transformed) -> Facts:
+    """Find the facts that h tells; `proper` is none where it is positive somewhere."""
     low, high = made.low, made.high
     sign = signs(h, low, high)
     if sign.positive is not None:
@@ -74,7 +71,7 @@ def _proper_facts(h, pair, made: Transformed) -> Facts:
     if proper == "strict" and slope is not None and not slope.zero:
         # |h| = -h falls where the slope of h is nowhere negative
         bias = "over" if slope.negative is None else "under" if slope.positive is None else "neither"
-    facts = Facts(
+    return Facts(
         proper,
         bias=bias,
         low=low,
@@ -82,7 +79,6 @@ def _proper_facts(h, pair, made: Transformed) -> Facts:
         method=_method(sign, slope) if slope is not None else "numeric",
         unproven=max(sign.unproven, 1.0 if slope is None else slope.unproven),
     )
-    return _with_integrals(facts, made) if pair is None else _with_values(facts, *pair)
 
 
 def _method(*found: Signs) -> str:
@@ -110,12 +106,11 @@ def _with_values(facts: Facts, f, g) -> Facts:
     def difference(z):
         return float(at(f - g, clip(z)))
 
-    start = difference(_AT_ZERO)
-    if not low and start - difference(_AT_ZERO / 10) < -1e-6:
-        start = -np.inf
-    if abs(start) < 1e-14 * max(1e-3, abs(difference(0))):
-        start = 0.0
     at_start = _limit(g) if not low else g.subs(C, sympy.Rational(low))
+    start = _limit(g - f) if not low else (g - f).subs(C, sympy.Rational(low))
+    start = -np.inf if start is None else -float(start)
+    if low and abs(start) < 1e-14 * max(1e-3, abs(difference(0))):
+        start = 0.0  # the bound itself is rounded
     lost = None if at_start is None else g - at_start
 
     def advantage(z):
@@ -130,13 +125,13 @@ def _with_values(facts: Facts, f, g) -> Facts:
     return replace(facts, start=start, difference=difference, advantage=advantage)
 
 
-def _limit(g):
-    """Return g(0+), exactly where it is what c = 0 gives; None where g grows without bound."""
-    there = g.subs(C, 0)
+def _limit(falling):
+    """Return the limit at 0 of an expression that falls with c; None where it grows without bound."""
+    there = falling.subs(C, 0)
     if there.is_number and there.is_finite and there.is_real:
-        return there
-    near, far = at(g, _AT_ZERO / 10), at(g, _AT_ZERO)
-    return None if far - near > 1e-6 else sympy.Float(far, 30)
+        return there if there.is_Rational or abs(there.evalf(50)) > 1e-40 else sympy.Integer(0)
+    near, far = at(falling, _AT_ZERO / 10), at(falling, _AT_ZERO)
+    return None if far - near > 1e-6 else sympy.Float(far if abs(far) > 1e-14 else 0, 30)
 
 
 def _with_integrals(facts: Facts, made: Transformed) -> Facts:
@@ -194,7 +189,8 @@ def _improper_facts(f, g, made: Transformed) -> Facts:
 def check_smooth(expression: Expression, what: str) -> None:
     """See that an expression is real, finite and continuously differentiable on (0, 1) (definition 1).
 
-    Proven by enclosures but around single points, where values on either side, at distances from 1e-6 to 1e-12, decide.
+    Proven by enclosures, but for what they leave open: there values on either side of points, at distances from 1e-6 to
+    1e-12, decide.
 
     Raises:
         ValueError: it is not; the message says what and where.
@@ -246,9 +242,7 @@ def _trouble(tree) -> float | None:
         for _ in range(40):
             enclosed = enclose(tree, cells, near_one)
             cells = cells[:, ~(np.isfinite(enclosed.lo) & np.isfinite(enclosed.hi))]
-            if not cells.size:
-                break
-            if cells.shape[1] > 1000:
+            if not 0 < cells.shape[1] < 1000:
                 break
             cells = halved(cells)
         for cell in cells.T[:: max(1, cells.shape[1] // 8)]:

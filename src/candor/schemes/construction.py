@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from candor import config
+from candor.schemes.facts import facts_of
 from candor.schemes.named import get, normalisation
-from candor.schemes.scheme import Formula, Integral, Named, Rewards, Scheme, Transformed, checked
-from candor.schemes.theory import GRID, facts_of
+from candor.schemes.scheme import GRID, Formula, Integral, Named, Rewards, Scheme, Transformed, checked
 
 # sympy takes a third of a second to import and a named scheme does without it, so what needs it is imported where it is used.
 

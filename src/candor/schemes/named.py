@@ -16,7 +16,7 @@ from functools import partial
 
 import numpy as np
 from numpy.polynomial.polynomial import polyval
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from candor.schemes.scheme import Named, Rewards, Scheme, checked
 from candor.vocabulary import parse_scheme_name
@@ -55,6 +55,23 @@ def normalisation(family: str, k: float) -> float:
     log, x = np.log1p(k), np.float64(k)
     factor = 2 * log / x - _rho(x, log) if family == "overconfidence" else _rho(x, log)
     return float(x * (x / 2 * factor))
+
+
+def named_density(family: str, k: float | None, c: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the density h of a row of table 1 (theorem 1), from its derivatives."""
+    match family:
+        case "correctness-only":
+            return np.zeros_like(c)
+        case "log-loss" | "log":
+            return -(k or 1) / (c * (1 - c))
+        case "brier-score" | "brier":
+            return np.full_like(c, -2 * (k or 1))
+        case "brier-log-hybrid":
+            return -1 / (1 - c)
+        case "overconfidence":
+            return -(k / (normalisation(family, k) / k)) / (1 + k * c)
+        case _:
+            return -(k / (normalisation(family, k) / k)) / (1 + k * (1 - c))
 
 
 def _evaluate(pair: Callable, k: float | None, which: int, confidence: ArrayLike) -> Rewards:

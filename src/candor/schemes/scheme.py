@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from candor.vocabulary import LEVELS, confidence_of
+
 if TYPE_CHECKING:
     from candor.schemes.expressions import Expression
 
 Rewards = NDArray[np.float64]
+
+GRID = confidence_of(np.arange(LEVELS))
+"""The 101 confidences that a model can state."""
+
+EPSILON = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -97,3 +104,9 @@ def checked(confidence: ArrayLike) -> NDArray[np.float64]:
             "candor.vocabulary.confidence_of maps a verbalised integer into it"
         )
     return c
+
+
+def dense_grid() -> NDArray[np.float64]:
+    """Return confidences that cover (0, 1), dense towards both ends."""
+    tails = np.geomspace(1e-12, 1e-2, 400)
+    return np.concatenate([tails, np.linspace(0.0101, 0.9899, 4001), 1 - tails[::-1]])
