@@ -1,9 +1,7 @@
 """Reading answers out of raw outputs: rule by rule, as laws, and on real outputs whose letters are known."""
 
 import json
-import os
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -21,7 +19,6 @@ from candor.mcq.extraction import (
     random_option,
 )
 
-DATA = Path(os.environ.get("CANDOR_DATA", Path(__file__).parents[2].parent / "shared/data")) / "model_outputs"
 LETTERS = tuple("ABCDEFGHIJ")
 OPTIONS = ("Paris", "New York", "New York City", "a café", "U.S.", "5", "5!")
 
@@ -279,16 +276,14 @@ DIFFERENCES = {
 }
 
 
-def real_outputs(name):
-    if not DATA.exists() and os.environ.get("CI") != "true":
-        pytest.skip(f"no real outputs at {DATA}; set CANDOR_DATA to the folder that holds them")
-    return [json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
+def real_outputs(data_folder, name):
+    return [json.loads(line) for line in (data_folder / "model_outputs" / name).read_text("utf-8").splitlines()]
 
 
 @pytest.mark.parametrize("model", DIFFERENCES)
-def test_real_letters_agree_with_those_recorded_but_for_what_was_looked_at(model):
+def test_real_letters_agree_with_those_recorded_but_for_what_was_looked_at(model, data_folder):
     differences = {}
-    for row in real_outputs(f"mmlu_pro/{model}.jsonl"):
+    for row in real_outputs(data_folder, f"mmlu_pro/{model}.jsonl"):
         labels = LETTERS[: len(row["options"])]
         found = extract_letter(row.get("model_outputs") or row.get("generated_text"), labels, row["options"])
         if (letter := None if found.position is None else labels[found.position]) != row["pred"]:
@@ -296,8 +291,8 @@ def test_real_letters_agree_with_those_recorded_but_for_what_was_looked_at(model
     assert differences == DIFFERENCES[model]
 
 
-def test_real_answers_beside_confidence_agree_with_those_recorded():
-    rows = real_outputs("mmlu_answer_confidence/final_results_v1.jsonl")
+def test_real_answers_beside_confidence_agree_with_those_recorded(data_folder):
+    rows = real_outputs(data_folder, "mmlu_answer_confidence/final_results_v1.jsonl")
     found = [extract_letter(row["raw_response"], "ABCD") for row in rows]
     differ = [row for row, ours in zip(rows, found, strict=True) if (ours.text or "") != row["predicted_letter"]]
     # One output is cut off in a list of the options, after "D": a label alone on the last line.

@@ -82,6 +82,24 @@ def measure(
     }
 
 
+def costs(generations: pl.DataFrame) -> dict[str, Any]:
+    """Sum up what generation took.
+
+    Args:
+        generations: a frame of `tables.MCQ_GENERATIONS`.
+
+    Returns:
+        `generation_seconds` of each run, in the order of the runs; the mean of `output_tokens`; `truncated_rate`, the
+        share of outputs that the token limit cut off, None under cloze.
+    """
+    truncated = (generations["finish_reason"] == "length").mean()
+    return {
+        "generation_seconds": generations.group_by("run").agg(pl.col("seconds").sum()).sort("run")["seconds"].to_list(),
+        "output_tokens": generations["output_tokens"].mean(),
+        "truncated_rate": truncated,
+    }
+
+
 def describe(accuracies: np.ndarray) -> dict[str, np.ndarray]:
     """Compute the paper's metrics from the accuracies [..., runs] of the original run, first, and the moved ones.
 

@@ -34,7 +34,7 @@ def wilcoxon_p(first: Sequence[float], second: Sequence[float]) -> float | None:
 
     Thirteen models alone cannot give less than 2 / 2**13 = 2.4e-4; the paper's p < 1e-4 takes pairs of model and run.
     """
-    differences = np.subtract(first, second)
+    differences = np.asarray(first) - np.asarray(second)
     if not differences.any():
         return None
     return float(stats.wilcoxon(differences).pvalue)
