@@ -79,7 +79,7 @@ rule match_answers:
     """Read the answers of all runs and match them with the options (paper section 4, appendix F.2)."""
     input:
         script=script("match_answers"),
-        items="results/mcq/items/{benchmark}.parquet",
+        questions="results/mcq/items/{benchmark}.parquet",
         generations="results/mcq/generations/{benchmark}/{fewshot}/{model}/{protocol}.parquet",
         embedder=embedder_input,
     output:
@@ -102,7 +102,7 @@ rule match_answers:
         lambda wildcards: device_environment(wildcards) if needs_matcher(wildcards) else "../envs/controller.yaml"
     shell:
         """
-        "${params.python}" {input.script:q} --items {input.items:q} --generations {input.generations:q} \
+        "${params.python}" {input.script:q} --items {input.questions:q} --generations {input.generations:q} \
             --protocol {wildcards.protocol:q} {params.matcher:q} --seed {params.seed:q} \
             --predictions {output.predictions:q} --seconds {output.seconds:q} 2>&1 | tee {log:q}
         """
@@ -112,7 +112,7 @@ rule measure_mcq:
     """Measure accuracy and robustness over the runs of a protocol (paper section 5, equations 2 and 3)."""
     input:
         script=script("measure_mcq"),
-        items="results/mcq/items/{benchmark}.parquet",
+        questions="results/mcq/items/{benchmark}.parquet",
         generations="results/mcq/generations/{benchmark}/{fewshot}/{model}/{protocol}.parquet",
         predictions="results/mcq/predictions/{benchmark}/{fewshot}/{model}/{protocol}/{matcher}.parquet",
         seconds="results/mcq/predictions/{benchmark}/{fewshot}/{model}/{protocol}/{matcher}.json",
@@ -138,7 +138,7 @@ rule measure_mcq:
         "../envs/controller.yaml"
     shell:
         """
-        "$CONTROLLER_PYTHON" {input.script:q} --items {input.items:q} --predictions {input.predictions:q} \
+        "$CONTROLLER_PYTHON" {input.script:q} --items {input.questions:q} --predictions {input.predictions:q} \
             --generations {input.generations:q} --seconds {input.seconds:q} --output {output:q} \
             --model {params.model:q} --benchmark {params.benchmark:q} --fewshot {wildcards.fewshot:q} \
             --protocol {wildcards.protocol:q} --matcher {params.matcher:q} --name {params.name:q} \
