@@ -25,7 +25,7 @@ FIRST_STEP = 10
 SHORT_RUN = 30
 """Runs of at most so many steps are shown whole and as they are: ten steps of a short run are too many to hide."""
 
-_STYLE = {
+STYLE = {
     "font.size": 9,
     "axes.titlesize": 9,
     "axes.spines.top": False,
@@ -56,7 +56,7 @@ def plot_calibration(metrics: Sequence[Mapping[str, Any]], title: str = "", diff
         raise ValueError(f"difficulty {difficulty!r} was not measured for {', '.join(without)}")
     columns = min(len(metrics), 4)
     rows = -(-len(metrics) // columns)
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(0.6 + 2.7 * columns, 0.7 + 2.6 * rows), layout="constrained")
         axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat
         for axis, one in zip(axes, metrics, strict=False):
@@ -111,7 +111,7 @@ def plot_training_curves(
         }
         for name in logs
     }
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(9.6, 3.4), layout="constrained")
         panels = figure.subplots(1, 2, sharex=True)
         for axis, column in zip(panels, ("accuracy", "confidence"), strict=True):
@@ -146,7 +146,7 @@ def smooth(values: Sequence[float | None]) -> list[float]:
 
 def save(figure: Figure, svg: str | Path, png: str | Path) -> None:
     """Write a figure as SVG and as PNG (200 dots per inch), each whole or not at all and free of dates."""
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         for path, kind in ((svg, "svg"), (png, "png")):
             with replacing(path) as temporary:
                 figure.savefig(temporary, format=kind, dpi=200, metadata={"Date": None} if kind == "svg" else None)

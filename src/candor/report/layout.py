@@ -1,7 +1,7 @@
 """Tables as a page shows them, in Markdown and in LaTeX (package booktabs)."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 _LATEX = str.maketrans(
     {
@@ -39,7 +39,7 @@ class Table:
     rows: Sequence[Sequence[Cell] | None]
     """None stands for a line between rows, which Markdown has not."""
     note: str = ""
-    groups: Sequence[tuple[str, int]] = field(default=())
+    groups: Sequence[tuple[str, int]] = ()
     """Names over several columns each, of all columns from the first on; LaTeX alone shows them."""
 
 
