@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from string import ascii_uppercase
 from typing import NamedTuple
 
 from candor.data.randomness import draw
@@ -269,7 +270,8 @@ class _Written(NamedTuple):
 def _written(labels: tuple[str, ...]) -> _Written:
     label = "|".join(map(re.escape, sorted(labels, key=len, reverse=True)))
     end = r"(?![^\W_]|\(|['’-][^\W_]|[.,]\d)"
-    another = rf"(?:\((?:{label})\)|(?:{label})(?=\s{{0,4}}(?:$|[)\].,;:/&*}}]|and\b|or\b)))"
+    other = "[A-Z]" if set(labels) <= set(ascii_uppercase) else label  # "A, B or E" names several, whatever there is
+    another = rf"(?:\((?:{other})\)|(?:{other})(?=\s{{0,4}}(?:$|[)\].,;:/&*}}]|and\b|or\b)))"
     return _Written(
         first=re.compile(rf"{_OPENING}({label}){end}"),
         next=re.compile(

@@ -64,7 +64,10 @@ def predict(
     Raises:
         ValueError: a generation's item is not among the items, or its order is none of the item's options.
     """
-    known = {row["item_id"]: row for row in items.select("item_id", "options", "gold").iter_rows(named=True)}
+    known = {
+        row["item_id"]: {**row, "first": same_options(row["options"])}
+        for row in items.select("item_id", "options", "gold").iter_rows(named=True)
+    }
     rows, unmatched = [], []
     for output in generations.iter_rows(named=True):
         item = known.get(output["item_id"])
@@ -99,7 +102,7 @@ def predict(
         for index, (choice, similarity) in zip(unmatched, matcher.nearest(texts, options), strict=True):
             rows[index] |= {"choice": choice, "similarity": similarity}
     for row, order in zip(rows, generations["order"].to_list(), strict=True):
-        first = same_options(known[row["item_id"]]["options"])
+        first = known[row["item_id"]]["first"]
         row["choice"] = first[row["choice"]]
         row["correct"] = row["choice"] == first[row["gold"]]
         if row["position"] is None:
