@@ -264,10 +264,7 @@ DIFFERENCES = {
         **dict.fromkeys((10483, 10531), None),  # inside "(II)" and "CBF"
         10998: None,  # "The answer is (G) is incorrect. The correct answer is not provided"
         **{3174: "G", 7705: "I", 11687: "F"},  # earlier
-        **{
-            5666: "A",
-            10862: "J",
-        },  # missed; 5666 has one option, and J stands at the end of the line after "answer is:"
+        10862: "J",  # missed: at the end of the line after "answer is:"
     },
     "Phi-3-mini-4k-instruct": {528: None, 8453: "G"},  # several: "(H, J)"; missed: "closest to (G)"
     "gemini-1.5-flash-002": {
