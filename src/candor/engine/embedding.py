@@ -37,6 +37,8 @@ def start(
     pools_last_token = any(isinstance(part, Pooling) and "lasttoken" in part.pooling_mode for part in model)
     model.tokenizer.padding_side = "left" if pools_last_token else "right"
 
+    model.encode(["."], show_progress_bar=False)  # the first call takes its time; it belongs to the start
+
     def embed(texts: list[str]) -> np.ndarray:
         return model.encode(texts, prompt=prompt, batch_size=BATCH, show_progress_bar=False, convert_to_numpy=True)
 

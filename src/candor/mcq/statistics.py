@@ -18,15 +18,13 @@ def variance_ratio(matched: float, standard: float) -> float | None:
     return matched / standard if standard > 0 else None
 
 
-def geometric_mean(ratios: Iterable[float | None]) -> tuple[float | None, int]:
-    """Return the geometric mean of variance ratios (table 1), and how many were left out of it.
+def geometric_mean(ratios: Iterable[float | None]) -> float | None:
+    """Return the geometric mean of variance ratios (table 1), None where there is none.
 
-    A ratio that is 0 or undefined (None) has no logarithm: it is left out and must be reported beside the mean, which
-    is None where none is left.
+    A ratio that is 0 or undefined (None) has no logarithm: it is left out, and a table must name it beside the mean.
     """
-    ratios = list(ratios)
     usable = [ratio for ratio in ratios if ratio]
-    return (float(np.exp(np.mean(np.log(usable)))) if usable else None), len(ratios) - len(usable)
+    return float(np.exp(np.mean(np.log(usable)))) if usable else None
 
 
 def wilcoxon_p(first: Sequence[float], second: Sequence[float]) -> float | None:

@@ -41,7 +41,7 @@ def plot_runs(records: Sequence[Mapping[str, Any]], title: str = "") -> Figure:
     protocols = list(dict.fromkeys(record["protocol"] for record in records))
     width = 0.8 / len(protocols)
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(max(5.6, 1.8 + len(models) * (0.4 + 0.2 * len(protocols))), 4.6), layout="constrained")
+        figure = Figure(figsize=(max(7.2, 1.8 + len(models) * (0.4 + 0.2 * len(protocols))), 4.6), layout="constrained")
         axis = figure.subplots()
         for record in records:
             place = models.index(record["model"]) + width * (

@@ -86,12 +86,12 @@ def variance_ratios(pairs: pl.DataFrame, benchmarks: Sequence[str], folder: str 
         for row in printed.iter_rows(named=True)
     }
 
-    def with_mean(of: Sequence[float | None], digits: int) -> list[Cell]:
-        cells = [number(ratio, digits, "best" if ratio is not None and ratio < 1 else "") for ratio in of]
-        return [*cells, number(statistics.geometric_mean(of)[0], 2)]
+    def with_mean(of: Sequence[float | None]) -> list[Cell]:
+        cells = [number(ratio, 3, "best" if ratio is not None and ratio < 1 else "") for ratio in of]
+        return [*cells, number(statistics.geometric_mean(of), 2)]
 
-    columns = [statistics.geometric_mean(column)[0] for column in zip(*ratios.values(), strict=True)]
-    every = statistics.geometric_mean(ratio for of in ratios.values() for ratio in of)[0]
+    columns = [statistics.geometric_mean(column) for column in zip(*ratios.values(), strict=True)]
+    every = statistics.geometric_mean(ratio for of in ratios.values() for ratio in of)
     last = {_PRINTED_MEAN: [number(value, 2) for value in (*columns, every)]}
     zeros = [
         f"{model} on {benchmark}"
@@ -103,7 +103,7 @@ def variance_ratios(pairs: pl.DataFrame, benchmarks: Sequence[str], folder: str 
         f"Variance ratio, {MATCHED} to {STANDARD}",
         [Cell("Model"), *map(Cell, benchmarks), _MEAN_RATIO],
         [
-            *_with_paper({model: with_mean(of, 3) for model, of in ratios.items()}, theirs),
+            *_with_paper({model: with_mean(of) for model, of in ratios.items()}, theirs),
             None,
             *_with_paper(last, theirs),
         ],
