@@ -3,20 +3,17 @@
 import argparse
 
 from candor import commands
-from candor.report.tables import (
-    confidence_metrics,
-    confidence_metrics_latex,
-    confidence_metrics_markdown,
-    read_metrics,
-)
+from candor.report import layout
+from candor.report.tables import confidence_metrics, confidence_metrics_tables, read_metrics
 from candor.tables import write_text
 
 
 def main(arguments: argparse.Namespace) -> None:
     table = confidence_metrics(read_metrics(arguments.metrics))
     write_text(table.write_csv(), arguments.csv)
-    write_text(confidence_metrics_markdown(table), arguments.markdown)
-    write_text(confidence_metrics_latex(table), arguments.latex)
+    laid_out = confidence_metrics_tables(table)
+    write_text(layout.markdown(laid_out), arguments.markdown)
+    write_text(layout.latex(laid_out), arguments.latex)
 
 
 if __name__ == "__main__":

@@ -9,12 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
+from candor.bootstrap import draw_weights, generator
 from candor.confidence.metrics import (
     METRICS,
     RATES,
     calibration_bins,
-    draw_weights,
-    generator,
     measure,
     metrics_of,
     question_counts,

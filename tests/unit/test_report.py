@@ -11,11 +11,11 @@ import pytest
 
 from candor.confidence.metrics import METRICS, RATES, calibration_bins
 from candor.report.figures import plot_calibration, plot_training_curves, save, smooth
+from candor.report.layout import latex, markdown
 from candor.report.tables import (
     CONFIDENCE_METRICS,
     confidence_metrics,
-    confidence_metrics_latex,
-    confidence_metrics_markdown,
+    confidence_metrics_tables,
     read_metrics,
     scheme_label,
 )
@@ -85,7 +85,7 @@ def test_the_frame_keeps_the_order_of_schemes_and_the_papers_order_of_difficulti
 
 
 def test_markdown():
-    table = confidence_metrics_markdown(confidence_metrics(RUNS))
+    table = markdown(confidence_metrics_tables(confidence_metrics(RUNS)))
     assert table.startswith("### A_1 on B: test set\n")
     # What prints alike shares its place; the best bias is the nearest to 0 and prints without a sign.
     assert "| Base (JSON) | **0.5000** | - | <ins>0.3000</ins> | <ins>0.2000</ins> | **0.1000** | -0.1000 |" in table
@@ -98,7 +98,7 @@ def test_markdown():
 
 
 def test_latex():
-    table = confidence_metrics_latex(confidence_metrics(RUNS))
+    table = latex(confidence_metrics_tables(confidence_metrics(RUNS)))
     assert r"\caption{A\_1 on B: test set. 10 questions;" in table
     assert r"Log-$\frac{1}{\ln 202}$ & \textbf{0.5000} & \underline{0.7000}" in table
     rows = [line for line in table.splitlines() if line.endswith(r"\\")]

@@ -5,12 +5,12 @@ wrong answer. One row of counts per question is all that a resample of the quest
 row, and a thousand resamples are one product of matrices.
 """
 
-import hashlib
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from candor.bootstrap import generator, interval, resample
 from candor.vocabulary import DIFFICULTIES, LEVELS, confidence_of
 
 METRICS = ("accuracy", "auroc", "brier_1", "brier", "ece", "calibration_bias")
@@ -26,7 +26,6 @@ _CONFIDENCE = confidence_of(_LEVEL)
 # In integers, because level 50 lies exactly on the edge 0.5; an edge belongs to the bin on its right.
 _BIN_OF_LEVEL = BINS * (2 * _LEVEL + 1) // (2 * LEVELS)
 _BIN_STARTS = np.searchsorted(_BIN_OF_LEVEL, np.arange(BINS))
-_BLOCK = 256
 
 
 def measure(grades: pl.DataFrame, seed: int, name: str, resamples: int = 1000, level: float = 0.95) -> dict[str, Any]:
@@ -58,9 +57,9 @@ def measure(grades: pl.DataFrame, seed: int, name: str, resamples: int = 1000, l
     for difficulty, group in groups.items():
         counts = question_counts(group)
         total = counts.sum(axis=0)
-        resampled = metrics_of(_resample(counts, resamples, generator(seed, f"{name}/{difficulty}")))
+        resampled = metrics_of(resample(counts, resamples, generator(seed, f"{name}/{difficulty}")))
         measured[difficulty] = {
-            **{key: _interval(value, resampled[key], level) for key, value in metrics_of(total).items()},
+            **{key: interval(value, resampled[key], level) for key, value in metrics_of(total).items()},
             "n_questions": len(counts),
             "n_samples": group.height,
             "answer_status": _shares(group["answer_status"]),
@@ -149,36 +148,6 @@ def calibration_bins(counts: np.ndarray) -> list[dict[str, float | int | None]]:
         }
         for i in range(BINS)
     ]
-
-
-def generator(seed: int, name: str) -> np.random.Generator:
-    """Return the random numbers that belong to a seed and a name, the same on every machine."""
-    return np.random.default_rng([seed, int.from_bytes(hashlib.sha256(name.encode()).digest()[:16], "big")])
-
-
-def draw_weights(questions: int, resamples: int, random: np.random.Generator) -> np.ndarray:
-    """Draw questions with replacement: how often each is in, [resamples, questions]; a row sums to `questions`."""
-    weights = np.empty((resamples, questions))
-    for row in weights:
-        row[:] = np.bincount(random.integers(questions, size=questions), minlength=questions)
-    return weights
-
-
-def _resample(counts: np.ndarray, resamples: int, random: np.random.Generator) -> np.ndarray:
-    """Sum the counts over each resample's questions: [resamples, columns], whole numbers and so exact."""
-    counts = counts.astype(np.float64)  # BLAS multiplies no integers
-    blocks = (min(_BLOCK, resamples - start) for start in range(0, resamples, _BLOCK))
-    return np.vstack([draw_weights(len(counts), block, random) @ counts for block in blocks])
-
-
-def _interval(value: np.ndarray, resampled: np.ndarray, level: float) -> dict[str, float | None]:
-    defined = resampled[~np.isnan(resampled)]
-    if np.isnan(value):
-        return {"value": None, "low": None, "high": None}
-    if not defined.size:
-        return {"value": float(value), "low": None, "high": None}
-    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
-    return {"value": float(value), "low": float(low), "high": float(high)}
 
 
 def _shares(statuses: pl.Series) -> dict[str, float]:

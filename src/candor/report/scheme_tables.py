@@ -8,7 +8,8 @@ from typing import Any
 import polars as pl
 
 from candor import tables
-from candor.report.tables import LATEX_ESCAPES, scheme_label
+from candor.report.layout import LATEX_ESCAPES
+from candor.report.tables import scheme_label
 from candor.schemes.simulation import Policy
 from candor.tables import TableError
 from candor.vocabulary import is_scheme_name, parse_scheme_name

@@ -1,13 +1,14 @@
-"""The paper's tables of confidence metrics (7 to 27) from measured numbers, as a frame, Markdown and LaTeX."""
+"""The paper's tables of confidence metrics (7 to 27) from measured numbers: as a frame, and laid out for a page."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from candor.confidence.metrics import METRICS, RATES
+from candor.report.layout import LATEX_ESCAPES, Cell, Table, number
 from candor.tables import TableError
 from candor.vocabulary import BASELINES, DIFFICULTIES, is_scheme_name, parse_scheme_name
 
@@ -43,16 +44,6 @@ _FAMILY_LABELS = {
     "brier-score": "Brier Score",
     "brier-log-hybrid": "Brier-log Hybrid",
 }
-LATEX_ESCAPES = str.maketrans(
-    {
-        **{sign: rf"\{sign}" for sign in "&%$#_{}"},
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-    }
-)
 
 
 def scheme_label(name: str, latex: bool = False) -> str:
@@ -78,17 +69,19 @@ def scheme_label(name: str, latex: bool = False) -> str:
     return f"{family.capitalize()}-{numerator}/{denominator}"
 
 
-def read_metrics(paths: Iterable[str | Path]) -> list[dict[str, Any]]:
-    """Read the JSON files that `measure_confidence` writes, in the order given.
+def read_metrics(
+    paths: Iterable[str | Path], keys: Collection[str] = ("model", "dataset", "scheme", "difficulties")
+) -> list[dict[str, Any]]:
+    """Read the JSON files that `measure_confidence` writes, or others with certain `keys`, in the order given.
 
     Raises:
-        TableError: a file cannot be read, is not JSON, or lacks `model`, `dataset`, `scheme` or `difficulties`.
+        TableError: a file cannot be read, is not JSON, or lacks one of the keys.
     """
     read = []
     for path in paths:
         try:
             metrics = json.loads(Path(path).read_text(encoding="utf-8"))
-            missing = {"model", "dataset", "scheme", "difficulties"} - set(metrics)
+            missing = set(keys) - set(metrics)
         except (OSError, ValueError, TypeError) as error:
             raise TableError(f"{path}: not readable as metrics ({error}); delete it and rerun its rule") from error
         if missing:
@@ -122,43 +115,23 @@ def confidence_metrics(metrics: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=CONFIDENCE_METRICS)
 
 
-def confidence_metrics_markdown(frame: pl.DataFrame) -> str:
-    """Set a frame of CONFIDENCE_METRICS in Markdown: a heading and a table for each model, dataset and difficulty.
+def confidence_metrics_tables(frame: pl.DataFrame) -> list[Table]:
+    """Lay out a frame of CONFIDENCE_METRICS: a table for each model, dataset and difficulty.
 
     The best figure of a column is bold, the second best underlined; figures that print alike share their place.
     """
-    style = {0: "**{}**", 1: "<ins>{}</ins>"}
-    lines = []
-    for (model, dataset, difficulty), part in _parts(frame):
-        lines += [f"### {model} on {dataset}: {_subset(difficulty)}", ""]
-        lines += [f"| Model/Reward Scheme | {' | '.join(HEADINGS.values())} |", f"|---|{'---:|' * len(HEADINGS)}"]
-        for scheme, cells in zip(part["scheme"], _cells(part, style), strict=True):
-            lines.append(f"| {scheme_label(scheme)} | {' | '.join(cells)} |")
-        lines += ["", _note(part), ""]
-    return "\n".join(lines)
-
-
-def confidence_metrics_latex(frame: pl.DataFrame) -> str:
-    """Set a frame of CONFIDENCE_METRICS in LaTeX (package booktabs), as `confidence_metrics_markdown` does."""
-    style = {0: r"\textbf{{{}}}", 1: r"\underline{{{}}}"}
-    lines = [r"% needs \usepackage{booktabs}"]
-    for (model, dataset, difficulty), part in _parts(frame):
-        caption = f"{model} on {dataset}: {_subset(difficulty)}. {_note(part)}".translate(LATEX_ESCAPES)
-        lines += [
-            r"\begin{table}",
-            r"\centering\small\setlength{\tabcolsep}{3pt}",
-            rf"\caption{{{caption}}}",
-            rf"\begin{{tabular}}{{l{'r' * len(HEADINGS)}}}",
-        ]
-        lines += [r"\toprule", rf"Model/Reward Scheme & {' & '.join(HEADINGS.values())} \\", r"\midrule"]
+    heads = [Cell(text) for text in ("Model/Reward Scheme", *HEADINGS.values())]
+    tables = []
+    for (model, dataset, difficulty), part in frame.group_by("model", "dataset", "difficulty", maintain_order=True):
+        rows: list[list[Cell] | None] = []
         above = None
-        for scheme, cells in zip(part["scheme"], _cells(part, style), strict=True):
+        for scheme, cells in zip(part["scheme"], _cells(part), strict=True):
             if above in BASELINES and scheme not in BASELINES:
-                lines.append(r"\midrule")
-            lines.append(rf"{scheme_label(scheme, latex=True)} & {' & '.join(cells)} \\")
+                rows.append(None)
+            rows.append([Cell(scheme_label(scheme), latex=scheme_label(scheme, latex=True)), *cells])
             above = scheme
-        lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}", ""]
-    return "\n".join(lines)
+        tables.append(Table(f"{model} on {dataset}: {_subset(difficulty)}", heads, rows, _note(part)))
+    return tables
 
 
 def _row(measured: Mapping[str, Any]) -> dict[str, Any]:
@@ -167,10 +140,6 @@ def _row(measured: Mapping[str, Any]) -> dict[str, Any]:
         **{f"{metric}_{end}": measured[metric][end] for metric in METRICS for end in ("low", "high")},
         **{name: measured[name] for name in ("n_questions", "n_samples")},
     }
-
-
-def _parts(frame: pl.DataFrame) -> Iterable[tuple[tuple[str, ...], pl.DataFrame]]:
-    return frame.group_by("model", "dataset", "difficulty", maintain_order=True)
 
 
 def _subset(difficulty: str) -> str:
@@ -184,17 +153,16 @@ def _note(part: pl.DataFrame) -> str:
     return f"{questions} questions; at most, of a row's samples: {rates}."
 
 
-def _cells(part: pl.DataFrame, style: Mapping[int, str]) -> list[tuple[str, ...]]:
-    """Format the figures of a table, row by row; `style` is for the best (0) and second best (1) of each column."""
+def _cells(part: pl.DataFrame) -> list[tuple[Cell, ...]]:
+    """Format the figures of a table, row by row."""
     columns = []
     for metric in HEADINGS:
-        printed = [None if value is None else round(value, DIGITS) + 0.0 for value in part[metric]]  # + 0.0: no -0.0
+        printed = [None if value is None else round(value, DIGITS) for value in part[metric]]
         places = sorted({_badness(metric, value) for value in printed if value is not None})
+        marks = dict(zip(places, ("best", "second"), strict=False))
         columns.append(
             [
-                "-"
-                if value is None
-                else style.get(places.index(_badness(metric, value)), "{}").format(f"{value:.{DIGITS}f}")
+                number(value, DIGITS, "" if value is None else marks.get(_badness(metric, value), ""))
                 for value in printed
             ]
         )
