@@ -1,4 +1,4 @@
-"""Multiple choice: the benchmarks, from the hub, from files or generated."""
+"""Multiple choice: the benchmarks, from the hub, from files or generated, and the answers to them as raw text."""
 
 from candor.config import ItemFiles
 
@@ -7,7 +7,6 @@ wildcard_constraints:
     benchmark=any_of(settings.benchmarks),
     fewshot="moved|kept",
     protocol=any_of(protocol for *_, protocol in settings.mcq_cells),
-    matcher=any_of(settings.matchers),
 
 
 def mcq_run_of(wildcards):

@@ -17,8 +17,6 @@ embedders = {Path(embedder_of(matcher)).name: matcher.source for matcher in sett
 
 wildcard_constraints:
     embedder=any_of(embedders),
-    fewshot="moved|kept",
-    protocol=any_of(PROTOCOLS),
     matcher=any_of([*settings.matchers, NO_MATCHER]),
 
 

@@ -2,7 +2,8 @@
 
 EVALUATED = [run for run in settings.runs if run.evaluation]
 SFT_RUNS = [run for run in settings.runs if run.sft]
-MODELS = dict.fromkeys(run.model for run in settings.runs)
+MODELS = dict.fromkeys([*(run.model for run in settings.runs), *(cell[2] for cell in settings.mcq_cells)])
+BENCHMARKS = dict.fromkeys(cell[0] for cell in settings.mcq_cells)
 DATASETS = dict.fromkeys(run.dataset for run in settings.runs)
 
 
@@ -64,11 +65,42 @@ rule measure_all:
         each_variant("metrics", "json"),
 
 
+rule mcq_build_all:
+    """Every benchmark that is asked, with NonsenseQA's export, and the sentence-embedding models."""
+    input:
+        [f"results/mcq/items/{name}.parquet" for name in BENCHMARKS],
+        [f"results/mcq/items/{name}.jsonl" for name in BENCHMARKS if settings.benchmarks[name].kind == "nonsenseqa"],
+        [embedder_of(settings.matchers[matcher]) for run in settings.mcq_runs for matcher in run.matchers],
+
+
+rule mcq_generate_all:
+    """The answers to every benchmark under every protocol."""
+    input:
+        [f"results/mcq/generations/{'/'.join(cell)}.parquet" for cell in settings.mcq_cells],
+
+
+rule mcq_match_all:
+    """The options that they chose."""
+    input:
+        [
+            f"results/mcq/predictions/{'/'.join(cell)}/{matcher}.parquet"
+            for cell in settings.mcq_cells
+            for matcher in matchers_of(cell)
+        ],
+
+
+rule mcq_measure_all:
+    """Their metrics."""
+    input:
+        [path for cell in settings.mcq_cells for path in mcq_metrics_of(cell)],
+
+
 rule tabulate_all:
     """Every table."""
     input:
         rules.tabulate_scheme_properties.output,
         rules.tabulate_confidence_metrics.output if EVALUATED else [],
+        [f"results/tables/{name}.csv" for name in mcq_tables],
 
 
 rule plot_all:
@@ -78,3 +110,4 @@ rule plot_all:
         rules.plot_simulations.output,
         [f"results/figures/calibration_{run.model}_{run.dataset}.svg" for run in EVALUATED],
         [f"results/figures/training_curves_{run.model}_{run.dataset}.svg" for run in settings.runs],
+        [f"results/figures/{name}.svg" for name in mcq_figures],

@@ -784,6 +784,12 @@ class Config(_Settings):
 
     @model_validator(mode="after")
     def _mcq_names_exist(self):
+        for name, benchmark in self.benchmarks.items():
+            if benchmark.kind == "gpqa" and not name.startswith("gpqa"):
+                raise ValueError(
+                    f"benchmarks.{name}: the name of a benchmark of kind 'gpqa' begins with gpqa, by which DVC leaves its "
+                    "items on this machine"
+                )
         seen = {}
         for index, run in enumerate(self.mcq_runs):
             for key in ("models", "benchmarks", "matchers"):
