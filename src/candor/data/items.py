@@ -54,6 +54,10 @@ def few_shot(item: Item, examples: Sequence[Item], shots: int) -> tuple[Item, ..
     return tuple(fitting[:shots])
 
 
-def has_equal_options(options: Sequence[str]) -> bool:
-    """Tell whether two options have the same text, whatever its blanks. Case counts: "Tt" and "tt" are two genotypes."""
-    return len({" ".join(option.split()) for option in options}) < len(options)
+def equal_options(options: Sequence[str]) -> set[int]:
+    """Return the indices of options that have the text of another, whatever the blanks.
+
+    Case counts: "Tt" and "tt" are two genotypes.
+    """
+    texts = [" ".join(option.split()) for option in options]
+    return {index for index, text in enumerate(texts) if texts.count(text) > 1}
