@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 
 from candor.bootstrap import generator, interval, resample
+from candor.data.items import equal_options
 from candor.mcq.extraction import LETTER_RULES, RANDOM, TEXT_RULES
-from candor.mcq.matching import same_options
 from candor.mcq.statistics import chance_test
 
 METRICS = ("acc_mean", "acc_original", "delta_acc", "variance", "acc_min", "acc_max", "range", "score")
@@ -236,10 +236,10 @@ def _runs(
 
 def _equal_options(items: pl.DataFrame) -> dict[str, int]:
     """Count the items of which two options read the same, and those of which the gold is one of them."""
-    same = [(same_options(options), gold) for options, gold in items.select("options", "gold").iter_rows()]
+    equal = [(equal_options(options), gold) for options, gold in items.select("options", "gold").iter_rows()]
     return {
-        "n_items": sum(len(set(first)) < len(first) for first, _ in same),
-        "n_gold": sum(first.count(first[gold]) > 1 for first, gold in same),
+        "n_items": sum(map(bool, (found for found, _ in equal))),
+        "n_gold": sum(gold in found for found, gold in equal),
     }
 
 
