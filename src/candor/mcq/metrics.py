@@ -92,11 +92,10 @@ def costs(generations: pl.DataFrame) -> dict[str, Any]:
         `generation_seconds` of each run, in the order of the runs; the mean of `output_tokens`; `truncated_rate`, the
         share of outputs that the token limit cut off, None under cloze.
     """
-    truncated = (generations["finish_reason"] == "length").mean()
     return {
         "generation_seconds": generations.group_by("run").agg(pl.col("seconds").sum()).sort("run")["seconds"].to_list(),
         "output_tokens": generations["output_tokens"].mean(),
-        "truncated_rate": truncated,
+        "truncated_rate": (generations["finish_reason"] == "length").mean(),
     }
 
 
@@ -121,7 +120,7 @@ def describe(accuracies: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def agreeing_pairs(choice: np.ndarray) -> np.ndarray:
-    """Count, for each question, the unordered pairs of runs that chose the same option: [questions] from [.., runs]."""
+    """Count, for each question, the unordered pairs of runs that chose the same option, from choices [questions, runs]."""
     times = (choice[:, :, None] == np.unique(choice)).sum(axis=1)
     return (times * (times - 1) // 2).sum(axis=1)
 
