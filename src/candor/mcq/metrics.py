@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 
 from candor.bootstrap import generator, interval, resample
+from candor.data.items import equal_options
 from candor.mcq.extraction import LETTER_RULES, RANDOM, TEXT_RULES
-from candor.mcq.matching import same_options
 from candor.mcq.statistics import chance_test
 
 METRICS = ("acc_mean", "acc_original", "delta_acc", "variance", "acc_min", "acc_max", "range", "score")
@@ -92,11 +92,10 @@ def costs(generations: pl.DataFrame) -> dict[str, Any]:
         `generation_seconds` of each run, in the order of the runs; the mean of `output_tokens`; `truncated_rate`, the
         share of outputs that the token limit cut off, None under cloze.
     """
-    truncated = (generations["finish_reason"] == "length").mean()
     return {
         "generation_seconds": generations.group_by("run").agg(pl.col("seconds").sum()).sort("run")["seconds"].to_list(),
         "output_tokens": generations["output_tokens"].mean(),
-        "truncated_rate": truncated,
+        "truncated_rate": (generations["finish_reason"] == "length").mean(),
     }
 
 
@@ -121,7 +120,7 @@ def describe(accuracies: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def agreeing_pairs(choice: np.ndarray) -> np.ndarray:
-    """Count, for each question, the unordered pairs of runs that chose the same option: [questions] from [.., runs]."""
+    """Count, for each question, the unordered pairs of runs that chose the same option, from choices [questions, runs]."""
     times = (choice[:, :, None] == np.unique(choice)).sum(axis=1)
     return (times * (times - 1) // 2).sum(axis=1)
 
@@ -236,10 +235,10 @@ def _runs(
 
 def _equal_options(items: pl.DataFrame) -> dict[str, int]:
     """Count the items of which two options read the same, and those of which the gold is one of them."""
-    same = [(same_options(options), gold) for options, gold in items.select("options", "gold").iter_rows()]
+    equal = [(equal_options(options), gold) for options, gold in items.select("options", "gold").iter_rows()]
     return {
-        "n_items": sum(len(set(first)) < len(first) for first, _ in same),
-        "n_gold": sum(first.count(first[gold]) > 1 for first, gold in same),
+        "n_items": sum(map(bool, (found for found, _ in equal))),
+        "n_gold": sum(gold in found for found, gold in equal),
     }
 
 

@@ -1,6 +1,7 @@
 """The ABCD paper's figures from measured numbers: accuracies over the runs (3, 4, 9 to 13, 16 to 20), ablations (7, 8)
 and agreement between benchmarks (5)."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -27,7 +28,7 @@ def plot_runs(records: Sequence[Mapping[str, Any]], title: str = "") -> Figure:
     """Plot the accuracies of all runs, a box for each model and protocol (figures 3, 4, 9 to 13, 16 to 20).
 
     The box spans the quartiles of the runs, its whiskers their minimum and maximum; the dot is the original order, the
-    star is SCORE. The dotted line is chance.
+    star is SCORE. The dotted line is chance, where the axis reaches down to it.
 
     Args:
         records: as `measure_mcq` writes them, all of one benchmark; models and protocols keep their order.
@@ -76,7 +77,7 @@ def plot_ablation(records: Sequence[Mapping[str, Any]], settings: Sequence[str],
             part = [record for record in named if record["model"] == model]
             for record in part:
                 _draw(axis, record, order.index(record["setting"]), 0.6)
-            _finish(axis, part, list(range(len(order))), order)
+            _finish(axis, named, list(range(len(order))), order)
             axis.set_title(model)
             axis.label_outer()
         figure.legend(handles=_SIGNS, loc="outside lower center", ncols=2, frameon=False)
@@ -170,9 +171,13 @@ def _draw(axis: Axes, record: Mapping[str, Any], place: float, width: float) -> 
 
 
 def _finish(axis: Axes, records: Sequence[Mapping[str, Any]], places: Sequence[float], names: Sequence[str]) -> None:
-    axis.axhline(records[0]["runs"][0]["chance"], color="black", linestyle=":", linewidth=0.8)
+    shown = [run["accuracy"]["value"] for record in records for run in record["runs"]]
+    shown += [100 * score for record in records if (score := record["metrics"]["score"]["value"]) is not None]
+    lowest, chance = 10 * math.floor(max(min(shown) - 2, 0) / 10), records[0]["runs"][0]["chance"]
+    if chance >= lowest:
+        axis.axhline(chance, color="black", linestyle=":", linewidth=0.8)
     margin = 0.6 if len(places) > 2 else 1.4  # a box alone stays slim
-    axis.set(ylim=(0, 102), xlim=(places[0] - margin, places[-1] + margin), ylabel="Accuracy, %")
+    axis.set(xlim=(places[0] - margin, places[-1] + margin), ylim=(lowest, 102), ylabel="Accuracy, %")
     axis.set_xticks(places, names, rotation=30, ha="right", fontsize=8)
     axis.grid(visible=False, axis="x")
     right = axis.secondary_yaxis("right", functions=(lambda y: y / 100, lambda y: 100 * y))
