@@ -40,13 +40,17 @@ def embedder_input(wildcards):
     return embedder_of(settings.matchers[wildcards.matcher]) if needs_matcher(wildcards) else []
 
 
-def matcher_options(wildcards, input):
-    """Tell the script of the matcher."""
+def matcher_settings(wildcards):
+    """Select what matching depends on beside its inputs."""
     if not needs_matcher(wildcards):
-        return []
+        return to_json(None)
     matcher = settings.matchers[wildcards.matcher].model_dump(include={"similarity", "prompt"})
-    device = settings.models[wildcards.model].device
-    return ["--embedder", input.embedder, "--settings", to_json(matcher), "--device", device]
+    return to_json({**matcher, "device": settings.models[wildcards.model].device})
+
+
+def embedder_option(wildcards, input):
+    """Name the sentence-embedding model to the script."""
+    return ["--embedder", input.embedder] if input.embedder else []
 
 
 rule prepare_embedder:
@@ -93,7 +97,8 @@ rule match_answers:
         runtime=growing(60),
         gpu=lambda wildcards: gpus(wildcards) if needs_matcher(wildcards) else 0,
     params:
-        matcher=matcher_options,
+        embedder=embedder_option,
+        settings=matcher_settings,
         seed=settings.seed,
         python=lambda wildcards: "MODEL_PYTHON" if needs_matcher(wildcards) else "CONTROLLER_PYTHON",
     conda:
@@ -101,7 +106,7 @@ rule match_answers:
     shell:
         """
         "${params.python}" {input.script:q} --items {input.questions:q} --generations {input.generations:q} \
-            --protocol {wildcards.protocol:q} {params.matcher:q} --seed {params.seed:q} \
+            --protocol {wildcards.protocol:q} {params.embedder:q} --settings {params.settings:q} --seed {params.seed:q} \
             --predictions {output.predictions:q} --seconds {output.seconds:q} 2>&1 | tee {log:q}
         """
 

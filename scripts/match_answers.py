@@ -17,12 +17,12 @@ from candor.mcq.protocols import PROTOCOLS
 def main(arguments: argparse.Namespace) -> None:
     items = tables.read(arguments.items, tables.ITEMS)
     generations = tables.read(arguments.generations, tables.MCQ_GENERATIONS)
+    settings = json.loads(arguments.settings)
     matcher = None
     if arguments.embedder:
         from candor.engine import embedding
 
-        settings = json.loads(arguments.settings)
-        embed = embedding.start(arguments.embedder, arguments.device, settings["prompt"])
+        embed = embedding.start(arguments.embedder, settings["device"], settings["prompt"])
         matcher = Matcher(embed, settings["similarity"])
     predicted, seconds = [], []
     for part in generations.sort("run", maintain_order=True).partition_by("run", maintain_order=True):
@@ -43,8 +43,7 @@ if __name__ == "__main__":
     parser.add_argument("--generations", required=True, type=Path, metavar="PARQUET")
     parser.add_argument("--protocol", required=True, choices=PROTOCOLS)
     parser.add_argument("--embedder", type=Path, metavar="DIR", help="for a protocol that asks for an option's text")
-    parser.add_argument("--settings", metavar="JSON", help="the embedder's prompt, and the similarity")
-    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="where the embedder runs")
+    parser.add_argument("--settings", required=True, metavar="JSON", help="device, prompt and similarity, or null")
     parser.add_argument("--seed", required=True, type=int, help="of the options chosen for outputs without an answer")
     parser.add_argument("--predictions", required=True, type=Path, metavar="PARQUET")
     parser.add_argument("--seconds", required=True, type=Path, metavar="JSON", help="gets the time that each run took")

@@ -277,7 +277,7 @@ def test_scripts_from_generations_to_metrics(tmp_path):
     )
     both = ("--items", tmp_path / "items.parquet", "--generations", tmp_path / "g.parquet", "--seed", 1)
     files = ("--predictions", tmp_path / "p.parquet", "--seconds", tmp_path / "s.json")
-    log = run("match_answers", *both, "--protocol", "sl", *files)
+    log = run("match_answers", *both, "--protocol", "sl", "--settings", "null", *files)
     assert "100 outputs, 25 correct" in log
     assert "{'answer_is': 100}" in log
     assert tables.read(tmp_path / "p.parquet", MCQ_PREDICTIONS).height == 100

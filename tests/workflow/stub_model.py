@@ -13,6 +13,10 @@ from pathlib import Path
 import polars as pl
 
 from candor import tables
+from candor.data import items
+from candor.mcq.matching import predict
+from candor.mcq.permutations import order
+from candor.mcq.protocols import LETTERS, PROTOCOLS
 
 script = Path(sys.argv[1]).stem
 options = dict(zip(sys.argv[2::2], sys.argv[3::2], strict=True))
@@ -42,7 +46,7 @@ if os.environ.get("STUB_FAILS") == script:
         failed.touch()
         sys.exit(f"{script}: fails as it was told to")
 
-if script == "prepare_model":
+if script in ("prepare_model", "prepare_embedder"):
     folder(options["--output"])
 elif script == "generate_sft_responses":
     questions = tables.read(options["--questions"], tables.QUESTIONS).head(settings["questions"])
@@ -74,5 +78,22 @@ elif script == "generate_answers":
         finish_reason=pl.lit("stop"), prompt_tokens=9, output_tokens=9, answer_probe=None, confidence_probe=None
     )
     tables.write(answers.cast(dict(tables.GENERATIONS)), options["--output"], tables.GENERATIONS)
+elif script == "generate_mcq_answers":
+    protocol = PROTOCOLS[settings["protocol"]]
+    rows = []
+    for item in items.from_frame(tables.read(options["--items"], tables.ITEMS).filter(pl.col("role") == "asked")):
+        for run in range(settings["asking"]["positions"] + 1):
+            shown = order(len(item.options), item.gold, run)
+            place = said[run] % len(shown)
+            answer = f"({LETTERS[place]})" if protocol.reads == "letter" else item.options[shown[place]]
+            rows.append((item.item_id, run, list(shown), f"The answer is {answer}.", "stop", 9, 9, 0.1, None))
+    answers = pl.DataFrame(rows, tables.MCQ_GENERATIONS, orient="row")
+    tables.write(answers, options["--output"], tables.MCQ_GENERATIONS)
+elif script == "match_answers":  # the answers above are options as they stand, which no model needs to match
+    read = tables.read(options["--generations"], tables.MCQ_GENERATIONS)
+    asked = tables.read(options["--items"], tables.ITEMS)
+    predictions = predict(asked, read, PROTOCOLS[options["--protocol"]], None, int(options["--seed"]))
+    tables.write(predictions, options["--predictions"], tables.MCQ_PREDICTIONS)
+    tables.write_json({"extraction_seconds": [0.1] * read["run"].n_unique()}, options["--seconds"])
 else:
     sys.exit(f"stub_model: {script} is not a script of the model environment")

@@ -18,8 +18,19 @@ OF_SCHEMES = {
     "plot_schemes": 1,
     "plot_simulations": 1,
 }
+OF_CHOICES = {
+    "build_benchmark": 1,
+    "prepare_embedder": 1,
+    "generate_mcq_answers": 4,
+    "match_answers": 4,
+    "measure_mcq": 4,
+    "tabulate_mcq": 4,
+    "plot_mcq": 6,
+}
+"""Of NonsenseQA under four protocols."""
 DEMO = {
     **OF_SCHEMES,
+    **OF_CHOICES,
     "build_dataset": 1,
     "prepare_model": 1,
     "generate_sft_responses": 1,
@@ -33,7 +44,7 @@ DEMO = {
     "plot_training_curves": 1,
     "all": 1,
 }
-MODEL_RULES = {"prepare_model", "generate_sft_responses", "train_sft", "train_rl", "generate_answers"}
+GPU_RULES = {"generate_sft_responses", "train_sft", "train_rl", "generate_answers", "generate_mcq_answers"}
 
 
 def without(plan: dict[str, int], *rules: str) -> dict[str, int]:
@@ -69,7 +80,8 @@ def test_slurm_profile_plans_the_papers_matrix_on_gpus(fresh, run, jobs):
     assert jobs(output) == {
         **OF_SCHEMES,
         "build_dataset": 4,
-        "prepare_model": 5,
+        # 5 are trained, 12 are asked in the multiple-choice track.
+        "prepare_model": 5 + 12,
         # Four runs of Qwen 2.5 and the two Llamas learn XML first.
         "generate_sft_responses": 6,
         "train_sft": 6,
@@ -82,11 +94,22 @@ def test_slurm_profile_plans_the_papers_matrix_on_gpus(fresh, run, jobs):
         "tabulate_confidence_metrics": 1,
         "plot_calibration": 7,
         "plot_training_curves": 9,
+        "build_benchmark": 6,
+        # For each model six benchmarks under two protocols; two more of NonsenseQA; two with few-shot examples kept; cloze
+        # and five label sets of CommonsenseQA.
+        "generate_mcq_answers": 12 * (6 * 2 + 2 + 2 + 6),
+        # CommonsenseQA's M&D is matched in nine ways.
+        "match_answers": 12 * (6 * 2 + 2 + 2 + 6 + 8),
+        "measure_mcq": 12 * (6 * 2 + 2 + 2 + 6 + 8),
+        "prepare_embedder": 5,
+        "tabulate_mcq": 24,
+        "plot_mcq": 29,
         "all": 1,
     }
     for rule, said in blocks(output):
         wants = re.findall(r"gpu=(\d+)", said)
-        assert wants == (["1"] if rule in MODEL_RULES - {"prepare_model"} else []), rule
+        if rule != "match_answers":  # of which those that need no sentence-embedding model need no GPU
+            assert wants == (["1"] if rule in GPU_RULES else []), rule
         if rule == "train_rl" and "qwen2.5-3b" in said:  # 48 GiB and 72 hours in the configuration
             assert "mem_mb=49152" in said
             assert "runtime=4320" in said
@@ -96,7 +119,9 @@ def test_slurm_profile_plans_the_papers_matrix_on_gpus(fresh, run, jobs):
 
 
 def test_table_alone_runs_what_it_lacks_and_no_figure(fresh, plan):
-    assert plan(fresh, TABLE) == without(DEMO, *OF_SCHEMES, "plot_calibration", "plot_training_curves", "all")
+    assert plan(fresh, TABLE) == without(
+        DEMO, *OF_SCHEMES, *OF_CHOICES, "plot_calibration", "plot_training_curves", "all"
+    )
 
 
 def test_another_working_directory_finds_scripts_and_configuration(fresh, plan, tmp_path):
@@ -107,7 +132,7 @@ def test_another_working_directory_finds_scripts_and_configuration(fresh, plan, 
     ("arguments", "lines"),
     [
         (["--config", "seed=-1"], ["seed: Input should be greater than or equal to 0"]),
-        (["--config", "sede=1"], ["sede: unknown key (did you mean 'seed'?); valid here: bootstrap, datasets"]),
+        (["--config", "sede=1"], ["sede: unknown key (did you mean 'seed'?); valid here: benchmarks, bootstrap, datasets"]),
         # A file on the command line takes the demo's place: what it leaves out is missing, not the demo's.
         (["--configfile", "other.yaml"], ["datasets: missing", "models: missing", "runs: missing"]),
     ],
@@ -221,6 +246,7 @@ def test_a_changed_setting_reaches_its_stage_and_what_follows_only(built, plan, 
     assert plan(copy) == without(
         DEMO,
         *OF_SCHEMES,
+        *OF_CHOICES,
         "build_dataset",
         "prepare_model",
         "generate_sft_responses",
@@ -228,6 +254,15 @@ def test_a_changed_setting_reaches_its_stage_and_what_follows_only(built, plan, 
         "train_rl",
         "plot_training_curves",
     )
+
+
+def test_another_matcher_reads_again_and_generates_nothing(built, plan, edit, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(built[0], copy, symlinks=True)
+    edit(copy, lambda settings: settings["matchers"]["minilm"].update(similarity="dot"))
+    planned = plan(copy)
+    assert planned["match_answers"] == planned["measure_mcq"] == 2  # M&L and M&D, which ask for an option's text
+    assert "generate_mcq_answers" not in planned
 
 
 def test_a_lost_table_is_made_from_what_is_there(built, plan, tmp_path):
