@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from candor.schemes.facts import Facts, Strength
-from candor.schemes.scheme import EPSILON, GRID, Scheme, dense_grid
+from candor.schemes.scheme import EPSILON, GRID, Scheme, dense_grid, finite_rewards
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,10 @@ def find_witnesses(
     They are looked for among the 101 confidences, on a grid that is dense towards 0 and 1, and around the start of the
     interval on which the scheme is non-hackable. What rounding alone may give is none.
     """
+    if "none" not in (interpretability, facts.proper, best_effort):
+        return ()
     around = [*facts.suspects, *([start] if start else [])]
-    c = np.unique([*GRID, *dense_grid()[::8], *_neighbourhoods(around)])
-    f, g = scheme.f(c), scheme.g(c)
+    c, f, g = finite_rewards(scheme, np.unique([*GRID, *dense_grid()[::8], *_neighbourhoods(around)]))
     found = []
     if interpretability == "none":
         found.append(_against_interpretability(c, f, g))
