@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from candor.schemes import SPECTRUM, Scheme, classify, get
-from candor.schemes.construction import from_density, from_expressions
+from candor.schemes.construction import from_density, from_expressions, with_giving_up_below
 from candor.schemes.theory import (
     GRID,
     best_expected_reward,
@@ -240,6 +240,17 @@ def test_what_fails_has_a_witness(correct, wrong, levels):
     assert (found.non_hackable, found.bias) == ("not", "undefined")
     assert (found.interval is None) == (found.proper_scoring == "none")
     assert_witnesses_hold(scheme, found)
+
+
+def test_rewards_beyond_the_floats_near_the_ends_are_left_out():
+    scheme = from_expressions("mine", "expm1(1/(2*c))", "log(2/(1-c))")
+    found = classify(scheme)
+    assert found.proper_scoring == "none"
+    assert_witnesses_hold(scheme, found)
+    found = classify(from_density("mine", "-exp(3*c/(1 - c))"))
+    assert (found.non_hackable, found.bias, found.witnesses) == ("strictly", "under", ())
+    shifted = classify(with_giving_up_below("mine", from_density("base", "-exp(3*c/(1 - c))"), 0.3))
+    assert shifted.hacking_pays_below == pytest.approx(0.3, abs=1e-9)
 
 
 # Theorem 5, at random: every h <= 0 with a converging integral and f0 >= g0 is non-hackable; spoilt, it is hackable.

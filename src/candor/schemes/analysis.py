@@ -144,13 +144,18 @@ def _with_integrals(facts: Facts, made: Transformed) -> Facts:
         p = 1 / (1 + np.exp(-z)) if z > -690 else 1e-300
         return p, min(max(p, low), high)
 
+    def rewards(c):
+        f, g = base.f(c), base.g(c)
+        return (f, g) if np.isfinite([f, g]).all() else (np.inf, 0.0)  # so near 1 that E_max is beyond the floats
+
     def difference(z):
-        _, c = confidence(z)
-        return float(a * (base.f(c) - base.g(c)) + shift)
+        f, g = rewards(confidence(z)[1])
+        return float(a * (f - g) + shift)
 
     def advantage(z):
         p, c = confidence(z)
-        return float(a * (base.f(c) + (base.g(c) - g0) / p - base.g(c)) + shift)
+        f, g = rewards(c)
+        return float(a * (f + (g - g0) / p - g) + shift)
 
     start = a * (origin.f0 - origin.g0) + shift if not low else difference(float(np.log(low) - np.log1p(-low)))
     return replace(facts, start=float(start), difference=difference, advantage=advantage, error=1e-12)

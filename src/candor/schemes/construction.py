@@ -259,9 +259,11 @@ def _quadrature(slope, left, right, beside: float = 0.0, halvings: int = 16):
         return left
     with np.errstate(all="ignore"):
         found = tanhsinh(slope, left, right, rtol=1e-13, maxlevel=8)
-    total = np.array(found.integral)
-    whole = beside + np.abs(total).sum()
-    open_ = ~(found.success | (found.error <= 1e-14 * whole))
+    steepest = slope(np.concatenate([left, right])).reshape(2, -1)
+    steepest = np.where(left > 0, steepest[0], 0) + steepest[1]  # infinite at 0 it may be
+    total = np.where(np.isfinite(steepest), found.integral, steepest)
+    whole = beside + np.abs(total, where=np.isfinite(total), out=np.zeros_like(total)).sum()
+    open_ = ~(found.success | (found.error <= 1e-14 * whole) | np.isinf(total))
     if open_.any():
         if not halvings:
             raise ValueError(f"the integral cannot be computed near {right[open_][0]:.6g}")

@@ -110,3 +110,10 @@ def dense_grid() -> NDArray[np.float64]:
     """Return confidences that cover (0, 1), dense towards both ends."""
     tails = np.geomspace(1e-12, 1e-2, 400)
     return np.concatenate([tails, np.linspace(0.0101, 0.9899, 4001), 1 - tails[::-1]])
+
+
+def finite_rewards(scheme: Scheme, c: NDArray[np.float64]) -> tuple[NDArray[np.float64], Rewards, Rewards]:
+    """Return confidences, f and g there, without those where a reward is beyond the floats."""
+    f, g = scheme.f(c), scheme.g(c)
+    known = np.isfinite(f) & np.isfinite(g)
+    return c[known], f[known], g[known]

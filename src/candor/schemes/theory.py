@@ -27,7 +27,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from candor.schemes.facts import Strength, crossing, error_of, expit, facts_of, log_expit
 from candor.schemes.named import named_density
-from candor.schemes.scheme import EPSILON, GRID, Formula, Integral, Named, Scheme, Transformed, dense_grid
+from candor.schemes.scheme import (
+    EPSILON,
+    GRID,
+    Formula,
+    Integral,
+    Named,
+    Scheme,
+    Transformed,
+    dense_grid,
+    finite_rewards,
+)
 from candor.schemes.witnesses import Witness, find_witnesses
 
 
@@ -72,7 +82,7 @@ class Classification:
     unproven: float
     """Length of the part of (0, 1) on which the sign of h or of its slope is only sampled, not proven."""
     witnesses: tuple[Witness, ...]
-    """One for each property that fails on (0, 1); without one it fails only beyond the floats."""
+    """One for each property that fails on (0, 1); without one it fails only beyond the floats, or by less than rounding."""
 
     @property
     def hackable(self) -> bool:
@@ -194,18 +204,24 @@ def _threshold(f: NDArray[np.float64], g: NDArray[np.float64]) -> float | None:
     None where it is 0, that is, where f >= g at a confidence that pays a wrong answer best. Differences below rounding
     count as none.
     """
-    noise = 32 * EPSILON * max(np.abs(f).max(), np.abs(g).max())
     lost, gained = g.max() - g, f - g
-    if (gained[lost <= noise] >= -noise).any():
+    noise = _noise(f, g) + 32 * EPSILON * abs(g.max())
+    if (gained >= -noise)[lost <= noise].any():
         return None
     useful = gained > 0
-    return float(min(1.0, (lost[useful] / gained[useful]).min(initial=1.0)))
+    with np.errstate(over="ignore"):
+        return float((lost[useful] / gained[useful]).min(initial=1.0))
+
+
+def _noise(f: NDArray[np.float64], g: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what rounding may add to rewards, by confidence: of their own size, or of that which most of them have."""
+    return 32 * EPSILON * (np.abs(f) + np.abs(g) + np.median(np.abs(f)) + np.median(np.abs(g)))
 
 
 def _sampled_threshold(scheme: Scheme) -> float | None:
     """Find the same for all confidences, where g need not fall with them, on a grid that is dense towards both ends."""
-    c = dense_grid()
-    return _threshold(scheme.f(c), scheme.g(c))
+    _, f, g = finite_rewards(scheme, dense_grid())
+    return _threshold(f, g)
 
 
 def _discrete_optimum(scheme: Scheme) -> Strength:
@@ -216,18 +232,21 @@ def _discrete_optimum(scheme: Scheme) -> Strength:
     second neighbour.
     """
     f, g = scheme.f(GRID), scheme.g(GRID)
-    noise = 32 * EPSILON * max(np.abs(f).max(), np.abs(g).max())
     last = len(GRID) - 1
     left, right = np.array([0, *range(last), last]), np.array([0, *range(1, last + 1), last])
     start, end = np.array([0, *GRID]), np.array([*GRID, 1])
     rise, fall = f[right] - f[left], g[left] - g[right]
     kink = np.divide(fall, rise + fall, out=start.copy(), where=rise + fall != 0)
-    leads = []
+    best: Strength = "strict"
+    noise = _noise(f, g)
     for p in (start, np.clip(kink, start, end), end):
         rewards = p[:, None] * f + (1 - p[:, None]) * g
         segment = np.arange(len(p))
         own = np.maximum(rewards[segment, left], rewards[segment, right])
-        rewards[segment, left] = rewards[segment, right] = -inf
-        leads.append(own - rewards.max(axis=1))
-    least = np.min(leads)
-    return "none" if least < -noise else "weak" if least <= noise else "strict"
+        lead = own[:, None] - rewards
+        lead[segment, left] = lead[segment, right] = inf
+        if (lead < -noise).any():
+            return "none"
+        if (lead <= noise).any():
+            best = "weak"
+    return best

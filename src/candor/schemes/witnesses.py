@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from candor.schemes.facts import Facts, Strength
-from candor.schemes.scheme import EPSILON, GRID, Scheme, dense_grid
+from candor.schemes.scheme import EPSILON, GRID, Scheme, dense_grid, finite_rewards
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,12 @@ def find_witnesses(
     """Look for a witness against each property that is "none", and return those found.
 
     They are looked for among the 101 confidences, on a grid that is dense towards 0 and 1, and around the start of the
-    interval on which the scheme is non-hackable.
+    interval on which the scheme is non-hackable. What rounding alone may give is none.
     """
+    if "none" not in (interpretability, facts.proper, best_effort):
+        return ()
     around = [*facts.suspects, *([start] if start else [])]
-    c = np.unique([*GRID, *dense_grid()[::8], *_neighbourhoods(around)])
-    f, g = scheme.f(c), scheme.g(c)
-    noise = 8 * EPSILON * max(np.abs(f).max(), np.abs(g).max())
+    c, f, g = finite_rewards(scheme, np.unique([*GRID, *dense_grid()[::8], *_neighbourhoods(around)]))
     found = []
     if interpretability == "none":
         found.append(_against_interpretability(c, f, g))
@@ -54,7 +54,17 @@ def find_witnesses(
         found.append(_against_proper_scoring(c, f, g))
     if best_effort == "none":
         found.append(_against_best_effort(c, f, g))
-    return tuple(w for w in found if w and w.reward - w.honest_reward > min(noise, 1e-3 * abs(w.reward)))
+    return tuple(w for w in found if w.reward - w.honest_reward > _rounding(scheme, w))
+
+
+def _rounding(scheme: Scheme, w: Witness) -> float:
+    """Bound what rounding adds to the difference of the two rewards."""
+    terms = (
+        (share, function(c))
+        for p, c in ((w.p, w.honest_c), (w.q, w.c))
+        for share, function in ((p, scheme.f), (1 - p, scheme.g))
+    )
+    return 8 * EPSILON * sum(abs(share * value) for share, value in terms)
 
 
 def _against_interpretability(c, f, g) -> Witness:
