@@ -132,7 +132,10 @@ def test_another_working_directory_finds_scripts_and_configuration(fresh, plan, 
     ("arguments", "lines"),
     [
         (["--config", "seed=-1"], ["seed: Input should be greater than or equal to 0"]),
-        (["--config", "sede=1"], ["sede: unknown key (did you mean 'seed'?); valid here: benchmarks, bootstrap, datasets"]),
+        (
+            ["--config", "sede=1"],
+            ["sede: unknown key (did you mean 'seed'?); valid here: benchmarks, bootstrap, datasets"],
+        ),
         # A file on the command line takes the demo's place: what it leaves out is missing, not the demo's.
         (["--configfile", "other.yaml"], ["datasets: missing", "models: missing", "runs: missing"]),
     ],
