@@ -20,7 +20,7 @@ QUESTIONS = ["What is 2 + 3?", "Name a river of Egypt.", "Who wrote Hamlet?", "W
 SETTINGS = {
     "model": {
         "device": "cpu",
-        "generate_precision": "float32",
+        "generate_precision": "auto",
         "end_of_turn": [],
         "chat_template_arguments": {},
         "sampling": {"temperature": 1.0},
