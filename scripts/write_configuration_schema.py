@@ -14,7 +14,7 @@ def main(arguments: argparse.Namespace) -> None:
     if not arguments.check:
         write_text(text, output)
     elif not output.is_file() or output.read_text(encoding="utf-8") != text:
-        raise ValueError(f"{output} is not what src/candor/config.py describes; run `make schema` and commit it")
+        raise ValueError(f"{output} is not what src/candor/config/ describes; run `make schema` and commit it")
 
 
 if __name__ == "__main__":
