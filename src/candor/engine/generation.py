@@ -195,7 +195,8 @@ def start(
         settings = {"gpu_memory_utilization": 0.9}
     if adapter is not None:  # without one, LoRA support would halve the speed on a CPU
         settings |= {"enable_lora": True, "max_loras": 1, "max_lora_rank": _adapter_rank(Path(adapter))}
-    os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
+    # On a CPU vLLM warns of every weight that it casts and of every choice made above.
+    os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR" if device == "cpu" else "WARNING")
     os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
 
     from vllm import LLM
