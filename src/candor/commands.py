@@ -16,7 +16,7 @@ def run(main: Callable[[argparse.Namespace], None], parser: argparse.ArgumentPar
     arguments = parser.parse_args()
     name = Path(sys.argv[0]).stem
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", datefmt="%H:%M:%S")
-    for library in ("torchao", "bitsandbytes"):  # they come with others, and say at each start which kernels do not load
+    for library in ("torchao", "bitsandbytes"):  # at each start they say which of their kernels do not load
         logging.getLogger(library).setLevel(logging.ERROR)
     try:
         main(arguments)
