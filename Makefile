@@ -36,7 +36,8 @@ repro: environments
 
 test: environments
 	.venv-model/bin/python -m pytest tests/model tests/unit/test_answers_xml.py tests/unit/test_hotpotqa.py
-	.venv/bin/python -m pytest tests/unit tests/workflow tests/e2e
+	.venv/bin/python -m pytest --numprocesses logical --dist loadfile tests/unit tests/workflow
+	.venv/bin/python -m pytest tests/e2e
 
 lint: $(CONTROLLER)
 	ruff check

@@ -47,6 +47,7 @@ dvc-render==1.0.2
 dvc-studio-client==0.23.0
 dvc-task==0.40.2
 entrypoints==0.4.2
+execnet==2.1.2
 fastjsonschema==2.22.3
 filelock==4.3.1
 flatten-dict==0.5.0
@@ -112,6 +113,7 @@ pygments==2.21.0
 pygtrie==2.6.2
 pyparsing==3.3.3
 pytest==9.2.0
+pytest-xdist==3.8.0
 python-dateutil==4.0.0
 python-dotenv==1.2.4
 pytokens==0.4.1

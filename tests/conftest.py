@@ -5,6 +5,14 @@ from pathlib import Path
 
 import pytest
 
+try:
+    from hypothesis import settings
+except ModuleNotFoundError:  # the model environment, whose tests have no properties
+    pass
+else:  # no deadline on machines that others use too; in CI the same examples every time, elsewhere new ones
+    settings.register_profile("candor", deadline=None, derandomize=os.environ.get("CI") == "true")
+    settings.load_profile("candor")
+
 os.environ["HF_HUB_OFFLINE"] = "1"  # also for what the tests start
 
 DATA = Path(os.environ.get("CANDOR_DATA", Path(__file__).parents[1].parent / "shared" / "data"))

@@ -79,7 +79,7 @@ def test_a_question_is_what_the_documentation_says():
     assert item.question == expected[0].upper() + expected[1:] + "?"
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32), st.integers(1, 40))
 def test_fewer_questions_are_the_head_of_more_and_golds_are_balanced(seed, count):
     questions = nonsenseqa.generate("asked", count, LIST, seed)

@@ -6,7 +6,7 @@ from math import log
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from candor.config import ConfigError, ShiftScheme
@@ -155,7 +155,6 @@ bases = st.sampled_from(
 )
 
 
-@settings(deadline=None)
 @given(shares, bases)
 def test_best_effort_begins_where_theorem_10_says(p, name):
     scheme = with_best_effort_from("mine", get(name), p)
@@ -171,7 +170,6 @@ def test_best_effort_begins_where_theorem_10_says(p, name):
         assert best_expected_reward(scheme, found.hacking_pays_below) == pytest.approx(scheme.g(1e-300), abs=1e-9)
 
 
-@settings(deadline=None)
 @given(shares, bases)
 def test_giving_up_pays_exactly_below(p, name):
     scheme = with_giving_up_below("mine", get(name), p)
@@ -242,7 +240,6 @@ def test_a_wrong_answer_paid_without_bound():
 # Theorem 9, section 5.1, appendix D.4.
 
 
-@settings(deadline=None)
 @given(st.floats(0.01, 100), st.floats(-10, 10), st.sampled_from(["brier-1", "log-1", "brier-2", "overconfidence-4"]))
 def test_scaling_keeps_every_property(factor, offset, name):
     scheme = scaled("mine", get(name), factor, offset)

@@ -6,7 +6,7 @@ import pickle
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from candor.schemes import get
@@ -126,7 +126,6 @@ def test_long_and_deep_texts_are_refused(text):
         parse(text)
 
 
-@settings(deadline=None)
 @given(st.text(alphabet="c01.9e+-*/^() logxpsqrt,", max_size=30) | st.text(max_size=20))
 def test_any_text_is_read_or_refused(text):
     try:
@@ -170,7 +169,6 @@ leaves = st.one_of(
 expressions = st.recursive(leaves, grow, max_leaves=6)
 
 
-@settings(deadline=None)
 @given(expressions, st.integers(1, 999))
 def test_values_and_enclosures_of_any_expression(expression, thousandth):
     text, exactly = expression

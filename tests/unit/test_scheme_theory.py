@@ -107,7 +107,6 @@ def test_printed_thresholds(name, begins, pays_below, digits, on_101, digits_101
     assert (at_101 if at_101 is None else round(at_101, digits_101)) == on_101
 
 
-@settings(deadline=None)
 @given(ks)
 def test_thresholds_of_log_k(k):
     found = classify(get(f"log-{k!r}"))
@@ -119,7 +118,6 @@ def test_thresholds_of_log_k(k):
         assert 1 + k * (log(p) + (1 - p) / p * log1p(-p)) == pytest.approx(0, abs=1e-9 * max(1, k))
 
 
-@settings(deadline=None)
 @given(st.floats(1, 1e8, exclude_min=True))
 def test_thresholds_of_brier_k(k):
     found = classify(get(f"brier-{k!r}"))
@@ -146,7 +144,6 @@ def test_log_k_is_hackable_below_the_floats(k):
     assert same.log_hacking_pays_below == pytest.approx(1 - 1 / k, rel=1e-12)
 
 
-@settings(deadline=None)
 @given(st.sampled_from(SCHEME_FAMILIES_WITH_K), st.floats(0, 1e6, exclude_min=True, allow_subnormal=False) | ks)
 def test_any_k(family, k):
     if k < 1e-12 and family != "brier":
@@ -157,7 +154,6 @@ def test_any_k(family, k):
     json.dumps(asdict(found), allow_nan=False)
 
 
-@settings(deadline=None)
 @given(st.sampled_from([*PAPER_SCHEMES, "brier-0.5", "log-1/2", "overconfidence-0.01", "underconfidence-50"]))
 def test_functions_of_ones_own_are_classified_by_samples(name):
     named = get(name)
@@ -273,7 +269,7 @@ def squared(values, factor=-1):
     return [Fraction(int(value) * factor) for value in np.convolve(values, values)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(coefficients, tenths, tenths)
 def test_every_density_gives_a_non_hackable_scheme(root, f0, gap):
     h = squared(root)
@@ -294,7 +290,7 @@ def test_every_density_gives_a_non_hackable_scheme(root, f0, gap):
     assert density(same, c) == pytest.approx(sum(float(v) * c**n for n, v in enumerate(h)), rel=1e-9, abs=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(coefficients, st.integers(1, 20).map(lambda n: Fraction(n, 10)), st.sampled_from(["offset", "sign", "no h"]))
 def test_a_spoilt_density_is_found_hackable(root, by, how):
     h = [*squared(root), Fraction(-1)]  # not 0 everywhere
@@ -333,7 +329,6 @@ non_hackable = st.one_of(
 ).map(get)
 
 
-@settings(deadline=None)
 @given(non_hackable, st.floats(0.01, 0.99), st.floats(0.01, 1))
 def test_bias_is_that_of_definition_6(scheme, p, share):
     delta = share * min(p, 1 - p) * 0.999
