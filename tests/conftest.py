@@ -14,6 +14,7 @@ else:  # no deadline on machines that others use too; in CI the same examples ev
     settings.load_profile("candor")
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # also for what the tests start
+os.environ.setdefault("GOMP_SPINCOUNT", "10000")  # as in engine.generation, before any test imports torch
 
 DATA = Path(os.environ.get("CANDOR_DATA", Path(__file__).parents[1].parent / "shared" / "data"))
 
