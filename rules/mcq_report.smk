@@ -47,7 +47,17 @@ def list_tables():
     real = [cell for cell in pairs if settings.benchmarks[cell[0]].kind != "nonsenseqa"]
     if real:
         tables["mcq_variance_ratios"] = ("variance_ratios", real, False)
+    if settings.mcq_cells:
+        tables["mcq_sampling"] = ("sampling", [], False)
     return tables
+
+
+def sampling_option(wildcards):
+    """Tell the script of table 4 how each model is sampled."""
+    if mcq_tables[wildcards.mcq_table][0] != "sampling":
+        return []
+    models = [settings.models[name] for name in dict.fromkeys(cell[2] for cell in settings.mcq_cells)]
+    return ["--sampling", to_json([{"model": model.label, **model.sampling.model_dump()} for model in models])]
 
 
 def list_figures():
@@ -94,7 +104,7 @@ wildcard_constraints:
 
 
 rule tabulate_mcq:
-    """Set one of the paper's tables, with the figures that it prints below ours (tables 1 to 3 and 5 to 12)."""
+    """Set one of the paper's tables, with the figures that it prints below ours (tables 1 to 12)."""
     input:
         script=script("tabulate_mcq"),
         metrics=lambda wildcards: main_metrics(mcq_tables[wildcards.mcq_table][1]),
@@ -113,13 +123,14 @@ rule tabulate_mcq:
     params:
         kind=lambda wildcards: mcq_tables[wildcards.mcq_table][0],
         as_printed=lambda wildcards: ["--as-printed"] if mcq_tables[wildcards.mcq_table][2] else [],
+        sampling=sampling_option,
     conda:
         "../envs/controller.yaml"
     shell:
         """
-        "$CONTROLLER_PYTHON" {input.script:q} --kind {params.kind:q} {params.as_printed:q} --metrics {input.metrics:q} \
-            --printed {PRINTED:q} --csv {output.csv:q} --markdown {output.markdown:q} --latex {output.latex:q} \
-            2>&1 | tee {log:q}
+        "$CONTROLLER_PYTHON" {input.script:q} --kind {params.kind:q} {params.as_printed:q} {params.sampling:q} \
+            --metrics {input.metrics:q} --printed {PRINTED:q} --csv {output.csv:q} --markdown {output.markdown:q} \
+            --latex {output.latex:q} 2>&1 | tee {log:q}
         """
 
 
