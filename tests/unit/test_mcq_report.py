@@ -293,6 +293,10 @@ def test_ablations():
     panels = [axis for axis in figure.axes if axis.get_title()]
     assert [axis.get_title() for axis in panels] == ["M", "N"]
     assert [len(axis.patches) for axis in panels] == [4, 2]
+    many = [{**record(benchmark="CommonsenseQA", protocol="sl"), "model": f"model {i}"} for i in range(13)]
+    figure = mcq_figures.plot_ablation(many, ["Baseline"] * 13)
+    assert figure.get_figwidth() < 12  # in rows, as a page holds them
+    assert sum(axis.get_visible() for axis in figure.axes if axis.get_title()) == 13
     assert mcq_figures.label_settings([{"protocol": name} for name in ("sl", "md", "ml", "md-x", "md-numbers")]) == [
         "Baseline",
         "Matched-dash",

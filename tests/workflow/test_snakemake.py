@@ -118,6 +118,21 @@ def test_slurm_profile_plans_the_papers_matrix_on_gpus(fresh, run, jobs):
     assert "results/rl/qwen2.5-3b/hotpotqa-modified/brier-1/1/adapter" not in output
 
 
+def test_every_table_and_figure_of_the_second_paper_is_a_target(fresh, run):
+    """As docs/multiple_choice_metrics.md lists them."""
+    text = (fresh / "docs" / "multiple_choice_metrics.md").read_text(encoding="utf-8")
+    listed = dict(re.findall(r"^\| ((?:table|figure) \d+) \| `(\S+)` \|$", text, re.MULTILINE))
+    figures = [*range(3, 6), *range(7, 14), *range(16, 21)]  # 1, 2, 6, 14 and 15 show no measurement
+    assert list(listed) == [*(f"table {n}" for n in range(1, 13)), *(f"figure {n}" for n in figures)]
+    wanted = [f"results/{name}{'.tex' if 'tables/' in name else '.png'}" for name in listed.values()]
+    output = run(fresh, "snakemake", *wanted, "--dry-run", "--configfile", "config/paper.yaml").stdout
+    assert output.count("rule tabulate_mcq:") == 12
+    assert output.count("rule plot_mcq:") == len(figures)
+    (labels,) = (said for rule, said in blocks(output) if rule == "plot_mcq" and "_labels.svg" in said)
+    assert "md/qwen3-embedding.json" in labels
+    assert "minilm" not in labels  # of nine matchers the first
+
+
 def test_table_alone_runs_what_it_lacks_and_no_figure(fresh, plan):
     assert plan(fresh, TABLE) == without(
         DEMO, *OF_SCHEMES, *OF_CHOICES, "plot_calibration", "plot_training_curves", "all"
