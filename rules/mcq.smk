@@ -38,6 +38,12 @@ def benchmark_needs_hub(wildcards):
     return isinstance(settings.benchmarks[wildcards.benchmark].source, HubSource)
 
 
+def item_settings(wildcards):
+    """Select what a benchmark's items depend on; another name in tables, or another way to ask, builds none anew."""
+    idle = {"label": wildcards.benchmark, "positions": 1, "leave_out_label_references": False}
+    return to_json(settings.benchmarks[wildcards.benchmark].model_dump() | idle)
+
+
 rule build_benchmark:
     """Build a benchmark's questions and few-shot examples, and report what was read, dropped and kept."""
     input:
@@ -55,7 +61,7 @@ rule build_benchmark:
         mem_mb=growing(4 * 1024),
         runtime=growing(60),
     params:
-        benchmark=lambda wildcards: to_json(settings.benchmarks[wildcards.benchmark].model_dump()),
+        benchmark=item_settings,
         seed=settings.seed,
         python=lambda wildcards: "MODEL_PYTHON" if benchmark_needs_hub(wildcards) else "CONTROLLER_PYTHON",
     conda:

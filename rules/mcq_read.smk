@@ -6,10 +6,11 @@ NO_MATCHER = "none"  # in paths, of a protocol that does not ask for an option's
 
 
 def embedder_of(matcher):
-    """Name the folder of a matcher's sentence-embedding model; matchers of one model share it."""
+    """Name the folder of a matcher's sentence-embedding model; matchers of one model and revision share it."""
     source = matcher.source
-    name = source.hub.replace("/", "--") if isinstance(source, HubSource) else source.package
-    return f"results/embedders/{name}"
+    if isinstance(source, HubSource):
+        return f"results/embedders/{source.hub.replace('/', '--')}--{source.revision[:8]}"
+    return f"results/embedders/{source.package}"
 
 
 embedders = {Path(embedder_of(matcher)).name: matcher.source for matcher in settings.matchers.values()}

@@ -11,9 +11,15 @@ PAIR = ("sl", "md")  # the protocols that the paper compares
 
 
 def cells_where(**fixed):
-    """List the cells (benchmark, fewshot, model, protocol) with these values, in the order of the configuration."""
+    """List the cells (benchmark, fewshot, model, protocol) with these values.
+
+    They are in the order of the configuration's `benchmarks` and `models`, then of the protocols asked for.
+    """
     keys = ("benchmark", "fewshot", "model", "protocol")
-    return [cell for cell in settings.mcq_cells if all(cell[keys.index(key)] in fixed[key] for key in fixed)]
+    cells = [cell for cell in settings.mcq_cells if all(cell[keys.index(key)] in fixed[key] for key in fixed)]
+    ordered = {"benchmark": settings.benchmarks, "model": settings.models, "protocol": PROTOCOLS, **fixed}
+    places = [(keys.index(key), list(ordered[key]).index) for key in ("benchmark", "model", "protocol")]
+    return sorted(cells, key=lambda cell: [place(cell[at]) for at, place in places])
 
 
 def main_metrics(cells):
@@ -47,7 +53,18 @@ def list_tables():
     real = [cell for cell in pairs if settings.benchmarks[cell[0]].kind != "nonsenseqa"]
     if real:
         tables["mcq_variance_ratios"] = ("variance_ratios", real, False)
+    if settings.mcq_cells:
+        tables["mcq_sampling"] = ("sampling", [], False)
     return tables
+
+
+def sampling_option(wildcards):
+    """Tell the script of table 4 how each model is sampled."""
+    if mcq_tables[wildcards.mcq_table][0] != "sampling":
+        return []
+    asked = {cell[2] for cell in settings.mcq_cells}
+    models = [model for name, model in settings.models.items() if name in asked]
+    return ["--sampling", to_json([{"model": model.label, **model.sampling.model_dump()} for model in models])]
 
 
 def list_figures():
@@ -65,7 +82,6 @@ def list_figures():
         for selection, protocols in selections.items():
             if protocols:
                 cells = cells_where(**here, protocol=protocols)
-                cells.sort(key=lambda cell: protocols.index(cell[3]))
                 figures[f"{name}_{selection}"] = ("runs", main_metrics(cells), title)
         matched = cells_where(**here, protocol=["cloze", "sl", "md"])
         if any(len(matchers_of(cell)) > 1 for cell in matched):
@@ -76,7 +92,7 @@ def list_figures():
             )
         labelled = [protocol for protocol in asked if PROTOCOLS[protocol].reads == "text"]
         if len(labelled) > 2:
-            cells = cells_where(**here, protocol=["sl", *labelled])
+            cells = cells_where(**here, protocol=["cloze", "sl", *labelled])
             figures[f"{name}_labels"] = ("labels", main_metrics(cells), title)
     real = [cell for cell in compared(cells_where(protocol=PAIR)) if settings.benchmarks[cell[0]].kind != "nonsenseqa"]
     if len({cell[0] for cell in real}) > 1 and len({cell[2] for cell in real}) > 1:
@@ -94,7 +110,7 @@ wildcard_constraints:
 
 
 rule tabulate_mcq:
-    """Set one of the paper's tables, with the figures that it prints below ours (tables 1 to 3 and 5 to 12)."""
+    """Set one of the paper's tables, with the figures that it prints below ours (tables 1 to 12)."""
     input:
         script=script("tabulate_mcq"),
         metrics=lambda wildcards: main_metrics(mcq_tables[wildcards.mcq_table][1]),
@@ -113,13 +129,14 @@ rule tabulate_mcq:
     params:
         kind=lambda wildcards: mcq_tables[wildcards.mcq_table][0],
         as_printed=lambda wildcards: ["--as-printed"] if mcq_tables[wildcards.mcq_table][2] else [],
+        sampling=sampling_option,
     conda:
         "../envs/controller.yaml"
     shell:
         """
-        "$CONTROLLER_PYTHON" {input.script:q} --kind {params.kind:q} {params.as_printed:q} --metrics {input.metrics:q} \
-            --printed {PRINTED:q} --csv {output.csv:q} --markdown {output.markdown:q} --latex {output.latex:q} \
-            2>&1 | tee {log:q}
+        "$CONTROLLER_PYTHON" {input.script:q} --kind {params.kind:q} {params.as_printed:q} {params.sampling:q} \
+            --metrics {input.metrics:q} --printed {PRINTED:q} --csv {output.csv:q} --markdown {output.markdown:q} \
+            --latex {output.latex:q} 2>&1 | tee {log:q}
         """
 
 

@@ -45,10 +45,12 @@ def main(arguments: argparse.Namespace) -> None:
         case "costs":
             frame, tables = mcq_frames.run_seconds(records), [mcq_tables.computational_costs(records)]
         case "shortcut_effects":
-            tables = [mcq_tables.shortcut_effects(records)]
+            frame = mcq_frames.shortcut_effects(records)
+            tables = [mcq_tables.shortcut_effects(frame)]
+            frame = frame.select(pl.exclude(pl.List(pl.Float64)))  # no cell of a CSV holds a list
         case "sampling":
-            sampling = json.loads(arguments.sampling)
-            frame, tables = pl.DataFrame([sampling]), [mcq_tables.default_sampling(sampling)]
+            frame = pl.DataFrame(json.loads(arguments.sampling), infer_schema_length=None)
+            tables = [mcq_tables.sampling(frame)]
     write_text(frame.write_csv(), arguments.csv)
     write_text(layout.markdown(tables), arguments.markdown)
     write_text(layout.latex(tables), arguments.latex)
@@ -60,7 +62,7 @@ if __name__ == "__main__":
     parser.add_argument("--metrics", nargs="*", default=[], metavar="JSON", help="in the order of the table's rows")
     parser.add_argument("--printed", required=True, type=Path, metavar="DIR", help="folder of the paper's tables")
     parser.add_argument("--as-printed", action="store_true", help="details: also without the original run (table 5)")
-    parser.add_argument("--sampling", metavar="JSON", help="sampling: temperature, top_k, top_p, min_p")
+    parser.add_argument("--sampling", metavar="JSON", help="sampling: [{model, temperature, top_k, top_p}, ...]")
     parser.add_argument("--csv", required=True)
     parser.add_argument("--markdown", required=True)
     parser.add_argument("--latex", required=True)

@@ -1,4 +1,4 @@
-"""The whole chain as a user runs it: Snakemake, the real model, real HotpotQA rows, to the table and the figures."""
+"""The whole chain as a user runs it: Snakemake, the real models, real rows, to the tables and the figures."""
 
 import json
 import os
@@ -12,9 +12,12 @@ import pytest
 
 from candor import tables
 from candor.config import load
+from candor.data.items import from_frame
+from candor.mcq.extraction import LETTER_RULES, RANDOM, TEXT_RULES
+from candor.mcq.permutations import order
 
 ROOT = Path(__file__).parents[2]
-CONFIG = Path(__file__).parent / "real_hotpotqa.yaml"
+CONFIG = Path(__file__).parent / "real_data.yaml"
 RUN = "smollm2-135m-instruct/hotpotqa-modified"
 VARIANTS = ["base-json", "base-xml", "sft-xml", "brier-1", "brier-2"]
 
@@ -76,12 +79,40 @@ def test_the_table_holds_every_variant_and_its_identities(chain):
     assert r"\toprule" in (chain / "results/tables/confidence_metrics.tex").read_text()
 
 
+@pytest.mark.parametrize("benchmark", ["arc", "exams"])
+def test_every_item_is_asked_in_its_order_and_with_the_gold_first(chain, benchmark):
+    items = from_frame(tables.read(chain / f"results/mcq/items/{benchmark}.parquet", tables.ITEMS))
+    asked = {item.item_id: item for item in items if item.role == "asked"}
+    assert len(asked) == 4
+    table = pl.read_csv(chain / f"results/tables/mcq_{benchmark}_moved.csv")
+    for protocol, title, rules in (("sl", "S&L", LETTER_RULES), ("md", "M&D", TEXT_RULES)):
+        matcher = "none" if protocol == "sl" else "minilm"
+        cell = f"{benchmark}/moved/smollm2-135m-instruct/{protocol}"
+        made = tables.read(chain / f"results/mcq/generations/{cell}.parquet", tables.MCQ_GENERATIONS)
+        assert set(made.select("item_id", "run").rows()) == {(name, run) for name in asked for run in (0, 1)}
+        assert len(made) == 8
+        for name, run, shown in made.select("item_id", "run", "order").rows():
+            assert tuple(shown) == order(len(asked[name].options), asked[name].gold, run)
+        read = tables.read(chain / f"results/mcq/predictions/{cell}/{matcher}.parquet", tables.MCQ_PREDICTIONS)
+        assert read.select("item_id", "run").equals(made.select("item_id", "run"))
+        assert set(read["rule"]) <= {*rules, RANDOM}
+        assert all(read["correct"] == (read["choice"] == read["gold"]))
+        if protocol == "md":  # so small a model seldom keeps to an option: the sentence-embedding model is asked
+            assert read["similarity"].drop_nulls().is_between(-1, 1).all()
+            assert read["similarity"].count() > 0
+        (row,) = table.filter(protocol=title).rows(named=True)
+        original, moved = (100 * read.filter(run=run)["correct"].mean() for run in (0, 1))
+        assert (row["acc_original"], row["delta_acc"]) == pytest.approx((original, abs(moved - original)))
+        assert row["variance"] == pytest.approx(((moved - original) / 2) ** 2)
+        assert (row["n_questions"], row["n_runs"]) == (4, 2)
+
+
 def test_figures_are_drawn(chain):
     name = RUN.replace("/", "_")
-    for figure in ("calibration", "training_curves"):
-        svg = (chain / f"results/figures/{figure}_{name}.svg").read_text()
+    for figure in (f"calibration_{name}", f"training_curves_{name}", "mcq_arc_moved_sl-md", "mcq_exams_moved_sl-md"):
+        svg = (chain / f"results/figures/{figure}.svg").read_text()
         assert "<svg" in svg
-        assert (chain / f"results/figures/{figure}_{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert (chain / f"results/figures/{figure}.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_training_says_what_it_did(chain):

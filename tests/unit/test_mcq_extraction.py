@@ -34,6 +34,8 @@ OPTIONS = ("Paris", "New York", "New York City", "a café", "U.S.", "5", "5!")
         ("Answer: Rome\nAnswer: Paris\n", "answer_colon", "Paris"),
         ("ANSWER:Paris", "answer_colon", "Paris"),
         ("The correct answer is:\n\n**Paris**\n", "answer_is", "Paris"),
+        ("The answer is Paris.\nTherefore, the correct answer is", "answer_is", "Paris"),  # cut off
+        ("Answer: Paris\nCorrect answer: **", "answer_colon", "Paris"),
         ("The **answer** is **Paris**.", "answer_is", "Paris"),
         ("**The answer is: Paris.**", "answer_is", "Paris"),
         ("**Answer:** Paris", "answer_colon", "Paris"),
@@ -105,6 +107,7 @@ def test_texts_under_labels_of_any_kind(labels, output, text, position):
         ("The answer is option C.", "answer_is", "C"),
         ("The answer is (c).", "answer_is", "c"),
         ("The answer is:\n\n(C)", "answer_is", "C"),
+        ("The answer is (C), since it is cold. Therefore, the correct answer is", "answer_is", "C"),  # cut off
         ("The answer is not listed, but it is closest to (C).", "answer_is", "C"),
         ("The answer is, I think, (C)", "answer_is", "C"),
         ("The answer is what I think: (C)", "answer_is", "C"),

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from candor import tables
-from candor.mcq.matching import LIKELIHOOD, Matcher, exact_option, predict, same_options
+from candor.data.items import same_options
+from candor.mcq.matching import LIKELIHOOD, Matcher, exact_option, predict
 from candor.mcq.metrics import measure
 from candor.mcq.permutations import order
 from candor.mcq.protocols import PROTOCOLS

@@ -27,6 +27,7 @@ from candor.report.mcq_frames import (
     rank_agreement,
     rule_rates,
     run_seconds,
+    shortcut_effects,
 )
 from candor.report.tables import read_metrics
 
@@ -53,6 +54,7 @@ def record(model="M", benchmark="NonsenseQA", fewshot="moved", protocol="sl", ac
     }
 
 
+SAMPLING = pl.DataFrame({"model": ["M", "N"], "temperature": [1.0, 0.6], "top_k": [None, 20], "top_p": [1.0, 0.95]})
 PAIR = [record(), record(protocol="md", accuracies=(25, 26, 27, 28, 29), matcher="Qwen3")]
 
 
@@ -116,8 +118,8 @@ def test_details_of_a_model_of_the_paper_have_its_figures_below():
         mcq_tables.scores_by_fewshot(protocol_pairs(mcq_metrics(PAIR)), "NonsenseQA", PRINTED),
         mcq_tables.extraction_rates(PAIR[1:], PRINTED),
         mcq_tables.computational_costs(PAIR),
-        mcq_tables.shortcut_effects(PAIR),
-        mcq_tables.default_sampling({"temperature": 0.6, "top_k": 20, "top_p": 0.95, "min_p": 0}),
+        mcq_tables.shortcut_effects(shortcut_effects(PAIR)),
+        mcq_tables.sampling(SAMPLING),
     ],
     ids=lambda table: table.title[:20],
 )
@@ -166,8 +168,13 @@ def test_a_zero_variance_is_named():
 
 def test_scores_by_fewshot():
     kept = [{**one, "fewshot": "kept"} for one in PAIR[:1]]
+    ours = ["M", "0.500", "0.500", "0.000", "-", "-", "-"]
     table = mcq_tables.scores_by_fewshot(protocol_pairs(mcq_metrics([*PAIR, *kept])), "NonsenseQA", PRINTED)
-    assert rows_of(table)[0] == ["M", "0.500", "0.500", "0.000", "-", "-", "-"]
+    assert rows_of(table) == [ours, ["Mean", *ours[1:]]]
+    assert not table.note
+    pairs = protocol_pairs(mcq_metrics([{**one, "benchmark": "CommonsenseQA"} for one in (*PAIR, *kept)]))
+    table = mcq_tables.scores_by_fewshot(pairs, "CommonsenseQA", PRINTED)
+    assert rows_of(table)[0] == ours
     assert rows_of(table)[-1] == ["paper", "0.784", "0.774", "0.010", "0.760", "0.776", "-0.014"]
 
 
@@ -189,8 +196,16 @@ def test_costs():
     assert row[5:] == ["-"] * 5
 
 
+def test_sampling():
+    assert rows_of(mcq_tables.sampling(SAMPLING)) == [
+        ["M", "1", "-", "1"],
+        ["N", "0.6", "20", "0.95"],
+        ["paper", "0.6", "20", "0.95"],
+    ]
+
+
 def test_shortcut_effects():
-    table = mcq_tables.shortcut_effects(PAIR)
+    table = mcq_tables.shortcut_effects(shortcut_effects([*PAIR, record("without M&D")]))
     assert rows_of(table) == [["M", "75.00", "27.50", "47.50", "implicit", "0.5", "0.5"]]
     assert "Cohen's d of ACC mean -" in table.note  # one model has no spread
     models = [
@@ -198,7 +213,7 @@ def test_shortcut_effects():
         for i in range(5)
         for name, base in (("sl", 92), ("md", 40))
     ]
-    table = mcq_tables.shortcut_effects(models)
+    table = mcq_tables.shortcut_effects(shortcut_effects(models))
     assert {row[4] for row in rows_of(table)} == {"explicit"}
     p_models, p_pairs, d = map(
         float, re.findall(r"(?:models|run|mean) ([\d.e-]+?)[;.] ?(?=over|Cohen|The)", table.note)
@@ -278,6 +293,10 @@ def test_ablations():
     panels = [axis for axis in figure.axes if axis.get_title()]
     assert [axis.get_title() for axis in panels] == ["M", "N"]
     assert [len(axis.patches) for axis in panels] == [4, 2]
+    many = [{**record(benchmark="CommonsenseQA", protocol="sl"), "model": f"model {i}"} for i in range(13)]
+    figure = mcq_figures.plot_ablation(many, ["Baseline"] * 13)
+    assert figure.get_figwidth() < 12  # in rows, as a page holds them
+    assert sum(axis.get_visible() for axis in figure.axes if axis.get_title()) == 13
     assert mcq_figures.label_settings([{"protocol": name} for name in ("sl", "md", "ml", "md-x", "md-numbers")]) == [
         "Baseline",
         "Matched-dash",
@@ -331,6 +350,14 @@ def test_scripts_from_metrics_to_tables_and_figures(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     assert pl.read_csv(tmp_path / "t.csv", schema=MCQ_METRICS).equals(mcq_metrics(PAIR))
     assert (tmp_path / "t.md").read_text().count("### NonsenseQA") == 2
+    done = run("tabulate_mcq", "--kind", "shortcut_effects", "--metrics", *paths, "--printed", PRINTED, *table)
+    assert (done.returncode, done.stderr) == (0, "")
+    (row,) = pl.read_csv(tmp_path / "t.csv").rows(named=True)
+    assert (row["median_standard"], row["reduction"], row["kind"]) == (75, 47.5, "implicit")
+    sampling = ("--sampling", SAMPLING.write_json(), "--metrics")
+    done = run("tabulate_mcq", "--kind", "sampling", *sampling, "--printed", PRINTED, *table)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert pl.read_csv(tmp_path / "t.csv").equals(SAMPLING)
     figure = ("--svg", tmp_path / "f.svg", "--png", tmp_path / "f.png", "--title", "T")
     done = run("plot_mcq", "--kind", "runs", "--metrics", *paths, *figure)
     assert (done.returncode, done.stderr) == (0, "")

@@ -24,7 +24,7 @@ OF_CHOICES = {
     "generate_mcq_answers": 4,
     "match_answers": 4,
     "measure_mcq": 4,
-    "tabulate_mcq": 4,
+    "tabulate_mcq": 5,
     "plot_mcq": 6,
 }
 """Of NonsenseQA under four protocols."""
@@ -102,7 +102,7 @@ def test_slurm_profile_plans_the_papers_matrix_on_gpus(fresh, run, jobs):
         "match_answers": 12 * (6 * 2 + 2 + 2 + 6 + 8),
         "measure_mcq": 12 * (6 * 2 + 2 + 2 + 6 + 8),
         "prepare_embedder": 5,
-        "tabulate_mcq": 24,
+        "tabulate_mcq": 25,
         "plot_mcq": 29,
         "all": 1,
     }
@@ -116,6 +116,21 @@ def test_slurm_profile_plans_the_papers_matrix_on_gpus(fresh, run, jobs):
     # The rerun of a run that went astray is what is evaluated (figure 7).
     assert "results/rl/qwen2.5-3b/hotpotqa-modified/brier-1/2/adapter" in output
     assert "results/rl/qwen2.5-3b/hotpotqa-modified/brier-1/1/adapter" not in output
+
+
+def test_every_table_and_figure_of_the_second_paper_is_a_target(fresh, run):
+    """As docs/multiple_choice_metrics.md lists them."""
+    text = (fresh / "docs" / "multiple_choice_metrics.md").read_text(encoding="utf-8")
+    listed = dict(re.findall(r"^\| ((?:table|figure) \d+) \| `(\S+)` \|$", text, re.MULTILINE))
+    figures = [*range(3, 6), *range(7, 14), *range(16, 21)]  # 1, 2, 6, 14 and 15 show no measurement
+    assert list(listed) == [*(f"table {n}" for n in range(1, 13)), *(f"figure {n}" for n in figures)]
+    wanted = [f"results/{name}{'.tex' if 'tables/' in name else '.png'}" for name in listed.values()]
+    output = run(fresh, "snakemake", *wanted, "--dry-run", "--configfile", "config/paper.yaml").stdout
+    assert output.count("rule tabulate_mcq:") == 12
+    assert output.count("rule plot_mcq:") == len(figures)
+    (labels,) = (said for rule, said in blocks(output) if rule == "plot_mcq" and "_labels.svg" in said)
+    assert "md/qwen3-embedding.json" in labels
+    assert "minilm" not in labels  # of nine matchers the first
 
 
 def test_table_alone_runs_what_it_lacks_and_no_figure(fresh, plan):
@@ -266,6 +281,30 @@ def test_another_matcher_reads_again_and_generates_nothing(built, plan, edit, tm
     planned = plan(copy)
     assert planned["match_answers"] == planned["measure_mcq"] == 2  # M&L and M&D, which ask for an option's text
     assert "generate_mcq_answers" not in planned
+
+
+def test_another_name_in_tables_builds_and_generates_nothing(built, plan, edit, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(built[0], copy, symlinks=True)
+    edit(copy, lambda settings: settings["benchmarks"]["nonsenseqa"].update(label="Nonsense"))
+    planned = plan(copy)
+    assert planned["measure_mcq"] == 4
+    assert not {"build_benchmark", "generate_mcq_answers", "match_answers"} & set(planned)
+
+
+def test_two_revisions_of_a_matchers_model_are_two_models(clone, run, edit):
+    copy = clone("revisions")
+
+    def change(settings):
+        for name, revision in (("one", "1" * 40), ("two", "2" * 40), ("three", "2" * 40)):
+            source = {"hub": "Qwen/Qwen3-Embedding-0.6B", "revision": revision}
+            settings["matchers"][name] = {"label": name, "source": source}
+        settings["mcq_runs"][0]["matchers"] = ["one", "two", "three"]
+
+    edit(copy, change)
+    output = run(copy, "snakemake", "--dry-run", "mcq_build_all").stdout
+    folders = re.findall(r"output: results/embedders/(.+)", output)
+    assert sorted(folders) == ["Qwen--Qwen3-Embedding-0.6B--11111111", "Qwen--Qwen3-Embedding-0.6B--22222222"]
 
 
 def test_a_lost_table_is_made_from_what_is_there(built, plan, tmp_path):

@@ -54,10 +54,16 @@ def few_shot(item: Item, examples: Sequence[Item], shots: int) -> tuple[Item, ..
     return tuple(fitting[:shots])
 
 
-def equal_options(options: Sequence[str]) -> set[int]:
-    """Return the indices of options that have the text of another, whatever the blanks.
+def same_options(options: Sequence[str]) -> list[int]:
+    """Return, for each option, the index of the first that has its text, whatever the blanks; mostly its own.
 
     Case counts: "Tt" and "tt" are two genotypes.
     """
     texts = [" ".join(option.split()) for option in options]
-    return {index for index, text in enumerate(texts) if texts.count(text) > 1}
+    return [texts.index(text) for text in texts]
+
+
+def equal_options(options: Sequence[str]) -> set[int]:
+    """Return the indices of options that have the text of another, as of `same_options`."""
+    first = same_options(options)
+    return {index for index, same in enumerate(first) if first.count(same) > 1}

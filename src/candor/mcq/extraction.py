@@ -203,12 +203,16 @@ def _label_prefix(labels: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _place(answer: str, rule: str) -> str:
-    """Return what follows the last of a rule's words, to the end of its line; of the next line where nothing does."""
-    words = _last(_ANSWER_IS if rule == "answer_is" else _ANSWER_COLON, answer)
-    if not words:
-        return ""
-    line, _, rest = answer[words.end() :].partition("\n")
-    return (line if undress(line) else rest.lstrip().partition("\n")[0]).strip()
+    """Return what follows the last of a rule's words, to the end of its line; of the next line where nothing does.
+
+    Where an output was cut off right after such words, those before them count.
+    """
+    pattern = _ANSWER_IS if rule == "answer_is" else _ANSWER_COLON
+    for words in reversed(deque(pattern.finditer(answer), maxlen=2)):
+        line, _, rest = answer[words.end() :].partition("\n")
+        if place := (line if undress(line) else rest.lstrip().partition("\n")[0]).strip():
+            return place
+    return ""
 
 
 def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:

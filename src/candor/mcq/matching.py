@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from candor import tables
+from candor.data.items import same_options
 from candor.mcq.extraction import RANDOM, Extraction, extract_letter, extract_text, random_option, undress
 from candor.mcq.permutations import is_clamped
 from candor.mcq.protocols import LETTERS, Protocol
@@ -108,12 +109,6 @@ def predict(
         if row["position"] is None:
             row["position"] = order.index(row["choice"])
     return pl.DataFrame(rows, schema=tables.MCQ_PREDICTIONS)
-
-
-def same_options(options: Sequence[str]) -> list[int]:
-    """Return, for each option, the index of the first that reads the same, blanks apart; mostly its own."""
-    texts = [" ".join(option.split()) for option in options]
-    return [texts.index(text) for text in texts]
 
 
 def exact_option(text: str, options: Sequence[str]) -> int | None:

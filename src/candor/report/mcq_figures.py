@@ -71,15 +71,21 @@ def plot_ablation(records: Sequence[Mapping[str, Any]], settings: Sequence[str],
     _check(named, ("model", "setting"))
     models = list(dict.fromkeys(record["model"] for record in named))
     order = list(dict.fromkeys(settings))
+    columns = min(len(models), 3)
+    rows = -(-len(models) // columns)
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(1.4 + len(models) * max(2, 0.6 + 0.5 * len(order)), 4.6), layout="constrained")
-        for axis, model in zip(figure.subplots(1, len(models), sharey=True, squeeze=False)[0], models, strict=True):
+        size = (1.4 + columns * max(2, 0.6 + 0.35 * len(order)), 2 + 2.6 * rows)
+        figure = Figure(figsize=size, layout="constrained")
+        axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat
+        for index, (axis, model) in enumerate(zip(axes, models, strict=False)):
             part = [record for record in named if record["model"] == model]
             for record in part:
                 _draw(axis, record, order.index(record["setting"]), 0.6)
             _finish(axis, named, list(range(len(order))), order)
             axis.set_title(model)
-            axis.label_outer()
+            axis.tick_params(labelbottom=index + columns >= len(models))  # nothing stands below it
+        for axis in axes[len(models) :]:
+            axis.set_visible(False)
         figure.legend(handles=_SIGNS, loc="outside lower center", ncols=2, frameon=False)
         figure.suptitle(title, fontsize=10)
     return figure
@@ -177,7 +183,7 @@ def _finish(axis: Axes, records: Sequence[Mapping[str, Any]], places: Sequence[f
     if chance >= lowest:
         axis.axhline(chance, color="black", linestyle=":", linewidth=0.8)
     margin = 0.6 if len(places) > 2 else 1.4  # a box alone stays slim
-    axis.set(xlim=(places[0] - margin, places[-1] + margin), ylim=(lowest, 102), ylabel="Accuracy, %")
+    axis.set(xlim=(places[0] - margin, places[-1] + margin), ylim=(lowest - 2, 102), ylabel="Accuracy, %")
     axis.set_xticks(places, names, rotation=30, ha="right", fontsize=8)
     axis.grid(visible=False, axis="x")
     right = axis.secondary_yaxis("right", functions=(lambda y: y / 100, lambda y: 100 * y))

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from itertools import combinations
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import polars as pl
@@ -89,6 +90,32 @@ def run_seconds(records: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     ]
     schema = {**dict.fromkeys(_IDENTITY, pl.String), "run": pl.Int64, **dict.fromkeys(kinds, pl.Float64)}
     return pl.DataFrame(rows, schema=schema)
+
+
+def shortcut_effects(records: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+    """Return what section 5.2 tells of models on NonsenseQA, one a row, where both S&L and M&D were measured.
+
+    Returns:
+        Columns `model`, `kind` and `reduction` (of the medians, S&L less M&D), and for each `side`, `standard` and
+        `matched`: `median_{side}` of the `moved_{side}` runs' accuracies, `acc_mean_{side}` of all runs, and
+        `chance_p_{side}`, whether the original run is at chance.
+    """
+    by = {(record["model"], record["protocol"]): record for record in records}
+    rows = []
+    for model in dict.fromkeys(model for model, _ in by):
+        sides = {side: by.get((model, protocol)) for side, protocol in (("standard", "sl"), ("matched", "md"))}
+        if not all(sides.values()):
+            continue
+        row: dict[str, Any] = {"model": model}
+        for side, record in sides.items():
+            moved = [run["accuracy"]["value"] for run in record["runs"][1:]]
+            row |= {f"moved_{side}": moved, f"median_{side}": median(moved)}
+            row |= {f"acc_mean_{side}": record["metrics"]["acc_mean"]["value"]}
+            row |= {f"chance_p_{side}": record["runs"][0]["chance_p"]}
+        row["kind"] = statistics.kind_of_model(row["median_standard"])
+        row["reduction"] = row["median_standard"] - row["median_matched"]
+        rows.append(row)
+    return pl.DataFrame(rows)
 
 
 def moved_runs_alone(record: Mapping[str, Any]) -> dict[str, Any]:

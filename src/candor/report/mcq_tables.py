@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from statistics import mean, median, stdev
+from statistics import mean, stdev
 from typing import Any
 
 import polars as pl
@@ -161,17 +161,23 @@ def extraction_rates(records: Sequence[Mapping[str, Any]], folder: str | Path) -
     )
 
 
-def default_sampling(sampling: Mapping[str, Any]) -> Table:
-    """Lay out the sampling of models that bring none of their own (table 4)."""
-    names = {"temperature": "Temperature", "top_k": "Top K", "top_p": "Top P", "min_p": "Min P"}
-    paper = {"temperature": 0.6, "top_k": 20, "top_p": 0.95, "min_p": 0}
+def sampling(frame: pl.DataFrame) -> Table:
+    """Lay out how each model is sampled, and the paper's default (table 4).
+
+    Args:
+        frame: `model`, `temperature`, `top_k` and `top_p`, the latter two None where all tokens are considered.
+    """
+    heads = {"temperature": "Temperature", "top_k": "Top K", "top_p": "Top P"}
+    default = {"model": _PAPER, "temperature": 0.6, "top_k": 20, "top_p": 0.95}
     return Table(
-        "Sampling where a model brings none",
-        [Cell("Parameter"), *map(Cell, names.values())],
+        "Sampling",
+        [Cell("Model"), *map(Cell, heads.values())],
         [
-            [Cell("Value"), *(Cell("-" if sampling.get(name) is None else f"{sampling[name]:g}") for name in names)],
-            [Cell(_PAPER, "aside"), *(Cell(f"{paper[name]:g}", "aside") for name in names)],
+            *([Cell(row["model"]), *_settings(row, heads)] for row in frame.iter_rows(named=True)),
+            None,
+            [Cell(_PAPER, "aside"), *_aside(_settings(default, heads))],
         ],
+        "The paper: where the hub has no settings of the model. Its min-p is 0, that is none; none of ours has one.",
     )
 
 
@@ -184,7 +190,11 @@ def scores_by_fewshot(pairs: pl.DataFrame, benchmark: str, folder: str | Path) -
         for model in pairs["model"].unique(maintain_order=True)
     }
     printed = pl.read_csv(Path(folder) / "mcq_score_fewshot.csv").drop("table")
-    theirs = {row[0]: _aside([number(value, 3) for value in row[1:]]) for row in printed.iter_rows()}
+    theirs = {
+        row[0]: _aside([number(value, 3) for value in row[1:]])
+        for row in printed.iter_rows()
+        if benchmark == "CommonsenseQA"
+    }
     columns = [[value for value in column if value is not None] for column in zip(*scores.values(), strict=True)]
     return Table(
         f"SCORE on {benchmark} with moved and with kept few-shot examples",
@@ -205,32 +215,29 @@ def scores_by_fewshot(pairs: pl.DataFrame, benchmark: str, folder: str | Path) -
             None,
             *_with_paper({"Mean": [number(mean(column) if column else None, 3) for column in columns]}, theirs),
         ],
-        "The paper's last mean is printed -0.014; its rows give -0.0165.",
+        "The paper's last mean is printed -0.014; its rows give -0.0165." if theirs else "",
     )
 
 
-def shortcut_effects(records: Sequence[Mapping[str, Any]]) -> Table:
+def shortcut_effects(frame: pl.DataFrame) -> Table:
     """Lay out, for NonsenseQA, each model's median over the moved runs, what M&D takes off it, and the model's kind.
 
     The note has the tests of section 5.2: Wilcoxon over models and over pairs of model and run, and Cohen's d.
+
+    Args:
+        frame: as `mcq_frames.shortcut_effects` gives it.
     """
-    by = {(record["model"], record["protocol"]): record for record in records}
-    models = [model for model, protocol in by if protocol == "sl" and (model, "md") in by]
-    moved = {key: [run["accuracy"]["value"] for run in record["runs"][1:]] for key, record in by.items()}
-    rows = []
-    for model in models:
-        standard, matched = (median(moved[model, protocol]) for protocol in ("sl", "md"))
-        chance = [by[model, protocol]["runs"][0]["chance_p"] for protocol in ("sl", "md")]
-        rows.append(
-            [
-                Cell(model),
-                *(number(value, 2) for value in (standard, matched, standard - matched)),
-                Cell(statistics.kind_of_model(standard)),
-                *(Cell(f"{p:.2g}") for p in chance),
-            ]
-        )
-    means = [[by[model, protocol]["metrics"]["acc_mean"]["value"] for model in models] for protocol in ("sl", "md")]
-    pairs = [[value for model in models for value in moved[model, protocol]] for protocol in ("sl", "md")]
+    rows = [
+        [
+            Cell(row["model"]),
+            *(number(row[name], 2) for name in ("median_standard", "median_matched", "reduction")),
+            Cell(row["kind"]),
+            *(Cell(f"{row[name]:.2g}") for name in ("chance_p_standard", "chance_p_matched")),
+        ]
+        for row in frame.iter_rows(named=True)
+    ]
+    means = [frame[f"acc_mean_{side}"].to_list() for side in ("standard", "matched")]
+    pairs = [frame[f"moved_{side}"].explode().to_list() for side in ("standard", "matched")]
     tests = {
         "Wilcoxon p over models": statistics.wilcoxon_p(*means),
         "over pairs of model and moved run": statistics.wilcoxon_p(*pairs),
@@ -266,6 +273,10 @@ def _detail_cells(row: Mapping[str, Any]) -> list[Cell]:
         number(ratio, 2, "best" if ratio is not None and ratio < 1 else ""),
         number(delta, 3, "best" if delta is not None and delta < 0 else ""),
     ]
+
+
+def _settings(row: Mapping[str, Any], names: Iterable[str]) -> list[Cell]:
+    return [Cell("-" if row[name] is None else f"{row[name]:g}") for name in names]
 
 
 def _seconds(of: Sequence[float]) -> Cell:
