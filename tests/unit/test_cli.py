@@ -61,6 +61,7 @@ def test_show(candor):
     lines = [" ".join(line.split()) for line in out.splitlines()]
     for line in (
         "f(c), correct 1 - k (1 - c)^2",
+        "k 2",
         "proper scoring strictly",
         "best effort no, only from 0.25 on",
         "non-hackable no: strictly on (0.25, 1)",
@@ -116,7 +117,7 @@ def test_simulate(candor):
     assert "honest best effort 0.000 0.000 0.168 0.501 0.834 0.500 +0.000" in rows
     status, out, _ = candor(*arguments, "--json", "--seed", "3")
     found = json.loads(out)
-    assert found["settings"] == {"ratio": 40, "steps": 5, "questions": 400, "seed": 3}
+    assert found["settings"] == {"ratio": 40, "steps": 5, "questions": 400, "effort": 0.5, "seed": 3}
     assert found["schemes"][2]["bias_verbalisation_noise"] is None
 
 
@@ -134,6 +135,8 @@ def test_simulate(candor):
         (("simulate", "brier-1", "nope"), "no reward scheme is called 'nope'"),
         (("simulate", "brier-1", "--ratio", "0"), "ratio must be positive"),
         (("simulate", "brier-1", "--steps", "0"), "steps >= 1"),
+        (("simulate", "brier-1", "--effort", "1"), "effort at the start must be in (0, 1), not 1.0"),
+        (("show", "--correct", "1 + log(c-1)", "--wrong", "0"), "position 5: 'log(c-1)' is not real, finite"),
     ],
 )
 def test_what_is_not_possible_is_said_in_one_line(candor, arguments, said):

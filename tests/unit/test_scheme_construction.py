@@ -110,20 +110,27 @@ def test_densities_that_are_none_are_refused(arguments, reason):
 
 
 def test_weights_that_are_none_are_refused():
-    with pytest.raises(ValueError, match=r"weight 't - 1/2' has the wrong sign at c = 0.25: theorem 5 asks for w >= 0"):
+    with pytest.raises(ValueError, match=r"weight 't - 1/2' has the wrong sign at t = 0.25: theorem 5 asks for w >= 0"):
         from_weight("mine", "t - 1/2")
+    with pytest.raises(ValueError, match=r"weight '2/t\^2': the integral from 0 diverges"):
+        from_weight("mine", "2/t^2")
+    with pytest.raises(ValueError, match=r"weight .*: position 5: '1/\(t - 1/2\)\^2' is not real.* at t = 0.5;"):
+        from_weight("mine", "1 + 1/(t - 1/2)^2")
 
 
 @pytest.mark.parametrize(
     ("correct", "reason"),
     [
-        ("sqrt((c - 1/2)^2)", r"not continuously differentiable at c = 0.5 \(definition 1\)"),
+        (
+            "sqrt((c - 1/2)^2)",
+            r"position 1: 'sqrt\(\(c - 1/2\)\^2\)' is not continuously differentiable at c = 0.5 \(def",
+        ),
         ("((c - 0.3)^2)^(1/3)", r"not continuously differentiable at c = 0.3 "),
-        ("1/(c - 1/3)", r"not real, finite and continuous at c = 0.333"),
+        ("2 + c^2/(c - 1/3)", r"position 5: 'c\^2/\(c - 1/3\)' is not real, finite and continuous at c = 0.333"),
         ("log(c - 1/2)", r"not real, finite and continuous at c = 0.001"),
-        ("log(-c)", r"not real, finite"),
+        ("c - log(-c)", r"position 5: 'log\(-c\)' is not real, finite"),
         ("(c - 1/2)^0.5", r"not real, finite"),
-        ("exp(4/c)", r"the reward of a correct answer at c = 0.00495\d* is no finite number"),
+        ("1 + exp(4/c)", r"a correct answer at c = 0.00495\d* is no finite number .*: position 5: 'exp\(4/c\)'"),
     ],
 )
 def test_functions_that_are_none_are_refused(correct, reason):

@@ -87,6 +87,7 @@ def test_a_weight_is_written_in_t():
         ("c ^ 2 ^ c + foo", 13, "foo"),
         ("2c", 1, "2c"),
         ("(c", 1, "(c"),
+        (" x", 1, "x"),  # spaces around a text do not count
         ("c.real", 1, "c.real"),
         ("__import__('os')", 12, "'"),
         ("c + [1]", 5, "["),

@@ -28,7 +28,7 @@ from candor.report.scheme_tables import (
     scheme_properties_markdown,
 )
 from candor.schemes import SPECTRUM, Scheme, build, classify, get
-from candor.schemes.description import facts, warning
+from candor.schemes.description import facts, formulas, probability, warning
 from candor.schemes.simulation import Policy, midpoints
 from candor.vocabulary import PAPER_SCHEMES
 
@@ -84,8 +84,21 @@ def test_markdown_and_latex_are_whole_tables():
     assert r"\_up can be hacked" in text
 
 
+def test_what_is_constructed_is_written_as_it_was_given():
+    written = {
+        "dense": ({"density": "-2*c"}, "(t - 1) h(t) over t from 0 to c, h(c) = -2*c", "t h(t)"),
+        "weighted": ({"weight": "2*(1 - t)"}, "w(t) over t from 0 to c, w(t) = 2*(1 - t)", "w(t) t / (t - 1)"),
+    }
+    for name, (definition, f, g) in written.items():
+        assert formulas(build(name, {name: definition})) == (
+            f"0 + integral of {f}",
+            f"0 + integral of {g} over t from 0 to c",
+        )
+
+
 def test_warnings():
     assert warning(classify(get("brier-1"))) is None
+    assert [probability(p) for p in (0.5, 1 - 1e-6, 1)] == ["0.5", "1 - 1e-06", "1"]
     note = warning(classify(get("brier-2")))
     assert "strictly non-hackable on (0.25, 1) alone; giving up pays below p = 0.5;" in note
     assert "exp(-999); with the 101 confidences never" in warning(classify(get("log-0.001")))

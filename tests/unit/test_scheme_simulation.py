@@ -73,6 +73,9 @@ def test_other_settings_are_refused():
         entropy_regularised(get("brier-1"), p=[0.5, 1.5])
     with pytest.raises(ValueError, match="samples >= 2"):
         train(get("brier-1"), ratio=1, samples=1)
+    for effort in (0, 1, float("nan")):
+        with pytest.raises(ValueError, match="effort at the start"):
+            train(get("brier-1"), ratio=1, effort=effort)
 
 
 def policy(effort, confidence=None):
@@ -151,6 +154,14 @@ def test_thresholds_approach_the_theory_as_confidence_is_learnt_faster(name, thr
     assert distances == sorted(distances, reverse=True)
     assert distances[0] > theory - 0.1  # learnt alike, it gives up almost nowhere
     assert abs(distances[-1]) < 0.06
+
+
+def test_who_hardly_ever_gives_up_at_the_start_does_not_learn_to():
+    for name in ("log-1", "brier-2"):
+        learnt = [train(get(name), 40, 2000, 100, effort=effort).hacking for effort in (0.5, 0.7, 0.95)]
+        assert learnt == sorted(learnt, reverse=True)
+        assert learnt[0] > 0.4
+        assert learnt[2] < 0.05
 
 
 def test_schemes_without_a_reward_for_being_right_are_given_up_everywhere():

@@ -51,6 +51,7 @@ def add_to(commands: argparse._SubParsersAction) -> None:
     )
     simulate.add_argument("--steps", type=int, default=4000, help="gradient steps [4000]")
     simulate.add_argument("--questions", type=int, default=400, help="questions, p spread over (0, 1) [400]")
+    simulate.add_argument("--effort", type=float, default=0.5, help="chance of trying at the start [0.5]")
     simulate.add_argument("--seed", type=int, default=1, help="of the draws [1]")
     simulate.set_defaults(run=_simulate)
 
@@ -124,14 +125,14 @@ def _simulate(arguments: argparse.Namespace) -> None:
     own = _definitions(arguments)
     schemes = [_scheme(name, own) for name in dict.fromkeys(arguments.names)]
     _check_figure(arguments)
+    settings = {name: getattr(arguments, name) for name in ("ratio", "steps", "questions", "effort", "seed")}
     policies = []
     for scheme in schemes:
         _progress(f"{scheme.name}: {arguments.steps} steps ({len(policies) + 1} of {len(schemes)})")
-        policies.append(train(scheme, arguments.ratio, arguments.steps, arguments.questions, seed=arguments.seed))
+        policies.append(train(scheme, **settings))
     _progress("")
     facts = [_learnt(scheme, policy) for scheme, policy in zip(schemes, policies, strict=True)]
     if arguments.json:
-        settings = {name: getattr(arguments, name) for name in ("ratio", "steps", "questions", "seed")}
         _print_json({"settings": settings, "schemes": facts})
     else:
         print(_simulation(facts, _thirds(policies[0], policies[0].p), arguments))
@@ -182,6 +183,7 @@ def _description(scheme: "Scheme", found: "Classification") -> str:
     import numpy as np
 
     from candor.schemes.description import formulas, probability, where_hacking_pays, where_non_hackable
+    from candor.schemes.scheme import Named
     from candor.schemes.theory import best_expected_reward
 
     f, g = formulas(scheme)
@@ -193,11 +195,13 @@ def _description(scheme: "Scheme", found: "Classification") -> str:
         how += f"; thresholds to within {found.error_bound:.0e}"
     if found.unproven:
         how += f"; sampled, not proven, on {found.unproven:.3g} of (0, 1)"
+    k = [f"  k                {scheme.origin.k:.6g}"] if isinstance(scheme.origin, Named) and scheme.origin.k else []
     lines = [
         found.name,
         "",
         f"  f(c), correct    {f}",
         f"  g(c), wrong      {g}",
+        *k,
         "",
         f"  interpretable    {_YES[found.interpretability]}",
         f"  proper scoring   {_YES[found.proper_scoring]}",

@@ -3,7 +3,7 @@
 What is proven. That h exists, c f' + (1 - c) g' = 0, exactly where that is rational, else as far as 100 digits tell at
 twelve points. The signs of h and of its slope as `candor.schemes.intervals` says: exactly for rational h, so for every f
 and g whose logarithms vanish on differentiation, else by enclosures, with the length that is left open. A limit at 0 is
-exact where c = 0 can be put in, else the value at c = e^(-10^15), to 30 digits; that is proof where f - g is seen to be
+exact where c = 0 can be put in, else the value at c = e^(-10^300), to 30 digits; that is proof where f - g is seen to be
 negative there, since it rises. Of a scheme without h, that interpretability or best effort fails is proven by the witness.
 """
 
@@ -14,12 +14,12 @@ import mpmath
 import numpy as np
 import sympy
 
-from candor.schemes.expressions import C, Expression
+from candor.schemes.expressions import C, Expression, find_term
 from candor.schemes.facts import Facts, Strength
 from candor.schemes.intervals import TOO_LONG, Signs, all_cells, at, enclose, exact_value, halved, signs, tidy
 from candor.schemes.scheme import Integral, Scheme, Transformed
 
-_AT_ZERO = -1e15
+_AT_ZERO = -1e300
 """Log-odds that stand for c -> 0."""
 
 
@@ -99,7 +99,8 @@ def _with_values(facts: Facts, f, g) -> Facts:
 
     def clip(z):
         ends = [
-            float(np.log(end) - np.log1p(-end)) if 0 < end < 1 else limit for end, limit in ((low, -1e16), (high, 1e16))
+            float(np.log(end) - np.log1p(-end)) if 0 < end < 1 else limit
+            for end, limit in ((low, -1e301), (high, 1e301))
         ]
         return min(max(z, ends[0]), ends[1])
 
@@ -198,21 +199,33 @@ def check_smooth(expression: Expression, what: str) -> None:
     1e-12, decide.
 
     Raises:
-        ValueError: it is not; the message says what and where.
+        ValueError: it is not; the message names the term, its position and a confidence.
     """
-    check_continuous(expression, f"{what} {expression.text!r}")
+    check_continuous(expression, what)
     if (c := _trouble(sympy.diff(expression.tree, C))) is not None:
-        raise ValueError(f"{what} {expression.text!r} is not continuously differentiable at c = {c:.6g} (definition 1)")
+        term = find_term(expression, lambda tree: not _continuous(sympy.diff(tree, C), c))
+        raise ValueError(
+            f"{_place(expression, what, term)} is not continuously differentiable at {expression.variable} = {c:.6g} "
+            "(definition 1)"
+        )
 
 
 def check_continuous(expression: Expression, what: str) -> None:
     """See in the same way that an expression is real, finite and continuous on (0, 1).
 
     Raises:
-        ValueError: it is not; the message says where.
+        ValueError: it is not; the message names the term, its position and a confidence.
     """
     if (c := _trouble(expression.tree)) is not None:
-        raise ValueError(f"{what} is not real, finite and continuous at c = {c:.6g}; it must be so on all of (0, 1)")
+        term = find_term(expression, lambda tree: not _continuous(tree, c))
+        raise ValueError(
+            f"{_place(expression, what, term)} is not real, finite and continuous at {expression.variable} = {c:.6g}; "
+            "it must be so on all of (0, 1)"
+        )
+
+
+def _place(expression: Expression, what: str, term: str | None) -> str:
+    return f"{what} {expression.text!r}" + (f": {term}" if term else "")
 
 
 def check_integrable(h: Expression, what: str) -> None:

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from candor import config
 from candor.schemes.facts import facts_of
 from candor.schemes.named import get, normalisation
 from candor.schemes.scheme import GRID, Formula, Integral, Named, Rewards, Scheme, Transformed, checked
 
-# sympy takes a third of a second to import and a named scheme does without it, so what needs it is imported where it is used.
+# sympy and the configuration's models take a fifth to a third of a second to import, and a named scheme does without them:
+# what needs them is imported where it is used.
 
 
 def from_expressions(name: str, correct: str, wrong: str) -> Scheme:
@@ -50,7 +50,7 @@ def from_density(name: str, density: str, f0: float = 0.0, g0: float = 0.0) -> S
     """
     from candor.schemes.expressions import parse
 
-    return _from_density(name, parse(density), f0, g0, f"density {density!r}")
+    return _from_density(name, parse(density), f0, g0)
 
 
 def from_weight(name: str, weight: str, f0: float = 0.0, g0: float = 0.0) -> Scheme:
@@ -66,7 +66,7 @@ def from_weight(name: str, weight: str, f0: float = 0.0, g0: float = 0.0) -> Sch
     from candor.schemes.expressions import C, Expression, parse
 
     w = parse(weight, variable="t")
-    return _from_density(name, Expression(w.text, w.tree / (C - 1)), f0, g0, f"weight {weight!r}")
+    return _from_density(name, Expression(w.text, w.tree / (C - 1), w.variable), f0, g0)
 
 
 def with_best_effort_from(name: str, base: Scheme, p: float) -> Scheme:
@@ -134,7 +134,7 @@ def unnormalised(name: str, base: Scheme) -> Scheme:
     """
     match base.origin:
         case Named("overconfidence" | "underconfidence" as family, k):
-            return _transform(name, base, factor=normalisation(family, k))
+            return scaled(name, base, normalisation(family, k))
     raise ValueError(f"{base.name} has no normalisation; valid: overconfidence-K, underconfidence-K")
 
 
@@ -160,6 +160,8 @@ def _build(name: str, reference: Any, definitions: Mapping[str, Any], within: tu
         if reference not in definitions:
             return get(reference)
         name, reference, within = reference, definitions[reference], (*within, reference)
+    from candor import config
+
     definition = config.scheme_definition(name, reference)
 
     def base(of):
@@ -219,17 +221,18 @@ def _expression(expression, confidence: ArrayLike) -> Rewards:
     return expression(checked(confidence))
 
 
-def _from_density(name, h, f0, g0, what) -> Scheme:
+def _from_density(name, h, f0, g0) -> Scheme:
     from candor.schemes.analysis import check_continuous, check_integrable
     from candor.schemes.expressions import C, Expression
     from candor.schemes.intervals import signs, tidy
 
     if not (isfinite(f0) and isfinite(g0) and f0 >= g0):
         raise ValueError(f"f0 = {f0} and g0 = {g0}: theorem 5 asks for finite f0 >= g0")
-    check_continuous(h, what)
+    kind, sign = ("weight", "w >= 0") if h.variable == "t" else ("density", "h <= 0")
+    what = f"{kind} {h.text!r}"
+    check_continuous(h, kind)
     if (c := signs(h.tree).positive) is not None:
-        below = "w >= 0" if what.startswith("weight") else "h <= 0"
-        raise ValueError(f"{what} has the wrong sign at c = {c:.6g}: theorem 5 asks for {below} on (0, 1)")
+        raise ValueError(f"{what} has the wrong sign at {h.variable} = {c:.6g}: theorem 5 asks for {sign} on (0, 1)")
     check_integrable(h, what)
     slopes = [tidy(by * h.tree) for by in (C - 1, C)]
     f, g = (partial(_integral, Expression(what, s), start) for s, start in zip(slopes, (f0, g0), strict=True))
@@ -287,4 +290,15 @@ def _check_finite(scheme: Scheme) -> None:
         values = function(GRID)
         if not np.isfinite(values).all():
             c = GRID[~np.isfinite(values)][0]
-            raise ValueError(f"the reward of a {which} answer at c = {c:.6g} is no finite number in floating point")
+            term = ""
+            if isinstance(scheme.origin, Formula):
+                term = f": {_overflowing_term(getattr(scheme.origin, which), c)}"
+            raise ValueError(
+                f"the reward of a {which} answer at c = {c:.6g} is no finite number in floating point{term}"
+            )
+
+
+def _overflowing_term(expression, c: float) -> str:
+    from candor.schemes.expressions import Expression, find_term
+
+    return find_term(expression, lambda tree: not np.isfinite(Expression("", tree)(c))) or repr(expression.text)

@@ -33,9 +33,13 @@ def formulas(scheme: Scheme) -> tuple[str, str]:
         case Formula(correct, wrong):
             return correct.text, wrong.text
         case Integral(density, f0, g0):
+            if density.variable == "t":
+                by_f, by_g, given = "w(t)", "w(t) t / (t - 1)", "w(t)"
+            else:
+                by_f, by_g, given = "(t - 1) h(t)", "t h(t)", "h(c)"
             return (
-                f"{f0:g} + integral of (t - 1) h(t) over t from 0 to c, h(t) = {density.text}",
-                f"{g0:g} + integral of t h(t) over t from 0 to c",
+                f"{f0:g} + integral of {by_f} over t from 0 to c, {given} = {density.text}",
+                f"{g0:g} + integral of {by_g} over t from 0 to c",
             )
         case Transformed(base, factor, to_correct, to_wrong, low, high):
             times = "" if factor == 1 else f"{factor:.6g} "
@@ -58,7 +62,9 @@ def facts(scheme: Scheme, found: Classification) -> dict[str, Any]:
 
 def probability(value: float, logarithm: float | None = None) -> str:
     """Write a threshold; one below the floats by its logarithm."""
-    return f"exp({logarithm:.6g})" if value == 0 and logarithm else f"{value:.5g}"
+    if value == 0 and logarithm:
+        return f"exp({logarithm:.6g})"
+    return f"1 - {1 - value:.2g}" if 0.99999 < value < 1 else f"{value:.5g}"
 
 
 def where_non_hackable(found: Classification) -> str:

@@ -53,6 +53,8 @@ class Expression:
 
     text: str
     tree: Any
+    variable: str = "c"
+    """How the text calls the confidence."""
 
     def __call__(self, c: ArrayLike) -> NDArray[np.float64]:
         """Compute the expression, of c's shape; c in (0, 1). Where it has no finite real value it is inf or NaN."""
@@ -88,7 +90,22 @@ def parse(text: str, variable: str = "c") -> Expression:
         text = str(text)  # a number in YAML
     if len(text) > MAX_LENGTH:
         raise ExpressionError(f"an expression of {len(text)} characters; at most {MAX_LENGTH} are read")
-    return Expression(text.strip(), _Reader(text, variable).read())
+    return Expression(text.strip(), _Reader(text, variable).read(), variable)
+
+
+def find_term(expression: Expression, wrong: Callable[[Any], bool]) -> str | None:
+    """Find the innermost term of an expression's text that is wrong, and say where it stands.
+
+    Args:
+        wrong: judges a term by its sympy expression in C.
+
+    Returns:
+        such as "position 5: 'log(c - 1)'", None where no term is wrong.
+    """
+    reader = _Reader(expression.text, expression.variable)
+    reader.read()
+    place = next((place for place, tree in reader.terms if wrong(tree)), None)
+    return None if place is None else f"position {place[0] + 1}: {expression.text[slice(*place)]!r}"
 
 
 class _Part(NamedTuple):
@@ -99,7 +116,8 @@ class _Part(NamedTuple):
 
 class _Reader:
     def __init__(self, text: str, variable: str):
-        self.text, self.variable = text, variable
+        self.text, self.variable = text.strip(), variable
+        self.terms: list[tuple[tuple[int, int], Any]] = []  # place and tree, inner ones first
         self.valid = (
             f"valid are numbers, {variable}, + - * / ** ^ ( ), {', '.join(_FUNCTIONS)}, {' and '.join(_CONSTANTS)}"
         )
@@ -107,8 +125,7 @@ class _Reader:
     def read(self):
         if bad := re.search(r"[^0-9A-Za-z_ .+\-*/^(),]", self.text):
             raise self.error(bad.start(), bad.group(), "is not known")
-        self.start = len(self.text) - len(self.text.lstrip())
-        source = self.text.strip().replace("^", "**")
+        source = self.text.replace("^", "**")
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # Python's opinions on `1if`
@@ -123,21 +140,23 @@ class _Reader:
 
     def place(self, column: int) -> int:
         """Map a column of the source, where each ^ has become **, to one of the text."""
-        text = self.text.strip()
         at = 0
-        for place, sign in enumerate(text):
+        for place, sign in enumerate(self.text):
             if at >= column:
-                return self.start + place
+                return place
             at += 2 if sign == "^" else 1
-        return self.start + len(text)
+        return len(self.text)
 
     def error(self, place: int, term: str, problem: str) -> ExpressionError:
-        text, term = (value if len(value) <= 60 else f"{value[:57]}..." for value in (self.text.strip(), term))
+        text, term = (value if len(value) <= 60 else f"{value[:57]}..." for value in (self.text, term))
         return ExpressionError(f"{text!r}: position {place + 1}: {term!r} {problem}; {self.valid}")
 
     def fail(self, node: ast.AST, problem: str) -> ExpressionError:
-        first, last = self.place(node.col_offset), self.place(node.end_col_offset)
+        first, last = self.span(node)
         return self.error(first, self.text[first:last], problem)
+
+    def span(self, node: ast.AST) -> tuple[int, int]:
+        return self.place(node.col_offset), self.place(node.end_col_offset)
 
     def part(self, node: ast.AST, depth: int) -> _Part:
         if depth > MAX_DEPTH:
@@ -157,6 +176,7 @@ class _Reader:
             raise self.fail(node, "is too large or too close to 0")
         if part.power > MAX_POWER:
             raise self.fail(node, f"raises to the power {part.power:g}; at most {MAX_POWER}")
+        self.terms.append((self.span(node), part.tree))
         return part
 
     def combine(self, node: ast.AST, depth: int) -> _Part:

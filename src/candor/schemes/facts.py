@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from candor.schemes.named import normalisation
+from candor.schemes.named import normalisation_by_square
 from candor.schemes.scheme import EPSILON, Formula, Integral, Named, Scheme, Transformed
 from candor.vocabulary import LEVELS
 
@@ -103,9 +103,10 @@ def _named_difference(family: str, k: float | None, z: float) -> float:
         case "brier-log-hybrid":
             return -log_expit(-z)
         case "overconfidence":
-            return log1p(k * c) * (k / normalisation(family, k))
+            x, by = k * c, c
         case _:
-            return -log1p(-k * c / (1 + k)) * (k / normalisation(family, k))
+            x, by = -k * c / (1 + k), c / (1 + k)
+    return by * (log1p(x) / x if x else 1) / normalisation_by_square(family, k)
 
 
 def _sampled_facts(scheme: Scheme) -> Facts:
@@ -165,7 +166,7 @@ def crossing(rising: Callable[[float], float], low: float, high: float) -> float
     if rising(right) < 0:
         return None
     left = log(low) - log1p(-low) if low else min(-1.0, right - 1)
-    while not low and left > -1e15 and rising(left) >= 0:
+    while not low and left > -1e300 and rising(left) >= 0:
         left, right = 2 * left, left
     while (middle := left + (right - left) / 2) not in (left, right):
         left, right = (left, middle) if rising(middle) >= 0 else (middle, right)

@@ -31,7 +31,7 @@ _WIDER = 4 * 2.0**-52
 _TINY = 5e-324
 
 EXACT = Arithmetic(
-    lambda node: node._to_mpmath(mpmath.mp.prec),
+    lambda node: node._to_mpmath(mpmath.mp.prec, allow_ints=False),
     mpmath.log,
     mpmath.log1p,
     mpmath.exp,

@@ -50,11 +50,15 @@ def get(name: str) -> Scheme:
 def normalisation(family: str, k: float) -> float:
     """Return what table 1 divides overconfidence-k or underconfidence-k by (appendix D.4 leaves it out), to rounding.
 
-    (k + 1) ln(k + 1) - k and k - ln(1 + k): both k^2 / 2 times a factor without cancellation.
+    (k + 1) ln(k + 1) - k and k - ln(1 + k).
     """
+    return k * (k * normalisation_by_square(family, k))
+
+
+def normalisation_by_square(family: str, k: float) -> float:
+    """Return the same divided by k^2, which tends to 1/2 for small k."""
     log, x = np.log1p(k), np.float64(k)
-    factor = 2 * log / x - _rho(x, log) if family == "overconfidence" else _rho(x, log)
-    return float(x * (x / 2 * factor))
+    return float((2 * log / x - _rho(x, log) if family == "overconfidence" else _rho(x, log)) / 2)
 
 
 def named_density(family: str, k: float | None, c: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -69,9 +73,9 @@ def named_density(family: str, k: float | None, c: NDArray[np.float64]) -> NDArr
         case "brier-log-hybrid":
             return -1 / (1 - c)
         case "overconfidence":
-            return -(k / (normalisation(family, k) / k)) / (1 + k * c)
+            return -1 / normalisation_by_square(family, k) / (1 + k * c)
         case _:
-            return -(k / (normalisation(family, k) / k)) / (1 + k * (1 - c))
+            return -1 / normalisation_by_square(family, k) / (1 + k * (1 - c))
 
 
 def _evaluate(pair: Callable, k: float | None, which: int, confidence: ArrayLike) -> Rewards:

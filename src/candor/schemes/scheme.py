@@ -68,7 +68,10 @@ class Formula:
 
 @dataclass(frozen=True)
 class Integral:
-    """f(c) = f0 + the integral of (t - 1) h(t), g(c) = g0 + that of t h(t), t from 0 to c (theorem 5)."""
+    """f(c) = f0 + the integral of (t - 1) h(t), g(c) = g0 + that of t h(t), t from 0 to c (theorem 5).
+
+    The density's text is that of the weight (1 - t) |h(t)| where it is written in t (definition 10).
+    """
 
     density: "Expression"
     f0: float

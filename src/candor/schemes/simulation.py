@@ -105,7 +105,7 @@ class Policy:
     Attributes:
         scheme: the name of the reward scheme.
         p: probability of a right answer when trying, [questions], ascending.
-        effort: probability of trying, [questions]; 1/2 at the start.
+        effort: probability of trying, [questions].
         confidence: mean stated confidence after giving up (column 0) and after trying (column 1), [questions, 2].
     """
 
@@ -145,15 +145,20 @@ class Policy:
 
 
 def train(
-    scheme: Scheme, ratio: float, steps: int = 4000, questions: int = 400, samples: int = 8, seed: int = 1
+    scheme: Scheme,
+    ratio: float,
+    steps: int = 4000,
+    questions: int = 400,
+    samples: int = 8,
+    effort: float = 0.5,
+    seed: int = 1,
 ) -> Policy:
     """Train a tabular policy by policy gradient under a scheme.
 
     For each question, whose p is a midpoint of (0, 1), the policy holds a logit of trying and the logits of the 101
     confidences after giving up and after trying. Trying is right with probability p, giving up never. A step draws
     `samples` answers to every question and follows the gradient of the mean of their advantage, the reward minus the
-    group's mean, not scaled, as in the RL stage (paper E.5). It begins with an even chance of trying and with every
-    confidence alike.
+    group's mean, not scaled, as in the RL stage (paper E.5). At the start all confidences are alike.
 
     Args:
         scheme: its rewards at the 101 confidences must be finite.
@@ -161,6 +166,7 @@ def train(
         steps: gradient steps.
         questions: their number.
         samples: answers in a group, at least 2.
+        effort: chance of trying at the start, in (0, 1).
         seed: of the draws. Schemes that share it face the same luck, each question draws its own.
 
     Raises:
@@ -170,17 +176,19 @@ def train(
         raise ValueError(f"ratio must be positive, not {ratio}")
     if steps < 1 or questions < 1 or samples < 2:
         raise ValueError(f"needs steps >= 1, questions >= 1, samples >= 2; found {steps}, {questions}, {samples}")
+    if not 0 < effort < 1:
+        raise ValueError(f"effort at the start must be in (0, 1), not {effort}")
     p = midpoints(questions)
     rewards = np.concatenate([scheme.g(GRID), scheme.f(GRID)])  # wrong at 0 to 100, right at 0 to 100
     random = np.random.default_rng(seed)
-    effort = np.zeros(questions)
+    tries = np.full(questions, np.log(effort) - np.log1p(-effort))  # logits
     # A row of logits is 2 q for giving up question q, 2 q + 1 for trying. Half the precision is twice the speed.
     logits = np.zeros((2 * questions, LEVELS), dtype=np.float32)
     first_row = 2 * np.arange(questions)[:, None]
     place = np.empty(len(logits), dtype=np.intp)
     for _ in range(steps):
         draws = random.random((3, questions, samples))
-        chance = _sigmoid(effort)[:, None]
+        chance = _sigmoid(tries)[:, None]
         tried = draws[0] < chance
         row = first_row + tried
         # Once effort has settled, most questions have only one row that is sampled; the other stays as it is.
@@ -194,7 +202,7 @@ def train(
         right = tried & (draws[2] < p[:, None])
         reward = rewards[right * LEVELS + stated]
         advantage = (reward - reward.mean(axis=1, keepdims=True)) / samples
-        effort += CONFIDENCE_STEP / ratio * (advantage * (tried - chance)).sum(axis=1)
+        tries += CONFIDENCE_STEP / ratio * (advantage * (tried - chance)).sum(axis=1)
         # The gradient of the logarithm of a softmax is one at what was drawn, minus its probabilities.
         push = CONFIDENCE_STEP * advantage.ravel()
         row = row.ravel()
@@ -205,7 +213,7 @@ def train(
         logits[active] = some
     weights = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
     confidence = weights @ GRID / weights.sum(axis=1)
-    return Policy(scheme.name, p, _sigmoid(effort), confidence.reshape(questions, 2))
+    return Policy(scheme.name, p, _sigmoid(tries), confidence.reshape(questions, 2))
 
 
 def _draw(weights: NDArray, row: NDArray, uniform: NDArray) -> tuple[NDArray, NDArray]:
