@@ -29,7 +29,9 @@ environments: $(CONTROLLER) $(MODEL)
 
 demo: environments
 	snakemake --cores $(CORES) --rerun-incomplete
-	@echo 'Table: results/tables/confidence_metrics.md   Figures: results/figures/'
+	@echo 'Confidence: results/tables/confidence_metrics.md, results/figures/calibration_*.png'
+	@echo 'Multiple choice: results/tables/mcq_nonsenseqa_moved.md (table 5),'
+	@echo '                 results/figures/mcq_nonsenseqa_moved_sl-sd-ml-md.png (figure 13)'
 
 repro: environments
 	dvc repro

@@ -219,6 +219,15 @@ def test_a_model_without_a_chat_template_gets_plain_text(engine):
     assert plain.decode(ids) == CAPITAL[0]["content"]
 
 
+def test_no_prompt_has_the_days_date(engine):
+    import copy
+
+    dated = copy.copy(engine.tokenizer)
+    dated.chat_template = "{{ strftime_now('%d %B %Y') }}: {{ messages[0]['content'] }}"
+    [ids] = replace(engine, tokenizer=dated).tokens([CAPITAL])
+    assert dated.decode(ids) == f"01 January 2026: {CAPITAL[0]['content']}"
+
+
 @pytest.mark.parametrize("format", ["xml", "json"])
 def test_outputs_that_are_cut_off_get_their_second_chance(engine, tmp_path, format):
     rows = [(prompt, prompt, "gold", "easy") for prompt in PROMPTS[:2]]
