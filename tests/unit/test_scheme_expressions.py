@@ -247,6 +247,13 @@ def test_signs_of_other_expressions_are_enclosed(text, positive, negative, unpro
     assert found.unproven <= unproven
 
 
+@pytest.mark.parametrize("text", ["exp(-1/c)", "sqrt(exp(-1/c))", "c^1.5", "c^40", "c^20*c^21.5", "c*exp(-1/c)"])
+def test_what_underflows_is_enclosed(text):
+    cell = np.array([[0.9e-9], [1e-9]]) if "exp" in text else np.array([[0.9e-250], [1e-250]])
+    enclosed = enclose(parse(text).tree, cell, near_one=False)
+    assert enclosed.lo[0] <= 0 < enclosed.hi[0]
+
+
 def test_cells_cover_the_interval():
     for near_one, cells in all_cells():
         assert (cells[0, 1:] == cells[1, :-1]).all()

@@ -288,7 +288,7 @@ def _simulation(facts: Sequence[dict[str, Any]], honest: dict[str, float | None]
     ]
     lines = [
         f"Training on {arguments.questions} questions whose chance p of a right answer is spread over (0, 1): {arguments.steps} steps,",
-        f"confidence learnt {arguments.ratio:g} times faster than effort. Accuracy on the hard, medium and easy third:",
+        f"confidence learnt {arguments.ratio:g} times faster than effort, which starts at {arguments.effort:g}. Accuracy on the hard, medium and easy third:",
         "",
         _table(headers, learnt, indent="  "),
         "",

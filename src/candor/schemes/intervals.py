@@ -217,8 +217,8 @@ def _times(a, b):
 
 
 def _widened(lo, hi, by=_WIDER):
-    """Round outwards; 0 is exact, since no operation rounds to it."""
-    return Interval(lo - np.abs(lo) * by, hi + np.abs(hi) * by)
+    """Round outwards, below 1e-307 by a whole unit; 0 is exact: what rounds to it is no 0 when it comes here."""
+    return Interval(lo - np.abs(lo) * by - _TINY * (lo != 0), hi + np.abs(hi) * by + _TINY * (hi != 0))
 
 
 def _number(node) -> Interval:
@@ -235,12 +235,17 @@ def _rising(function):
     return apply
 
 
+def _exp(x: Interval) -> Interval:
+    return _widened(np.exp(x.lo), np.maximum(np.exp(x.hi), _TINY), 2 * _WIDER)
+
+
 def _power(base: Interval, exponent: "int | Interval") -> Interval:
     if isinstance(exponent, Interval):
         if exponent.lo.ndim == 0 and exponent.lo > 0:  # a positive number: defined at 0 too
             inner = Interval(np.where(base.lo < 0, np.nan, base.lo), base.hi)
             ends = [inner.lo**exponent.lo, inner.lo**exponent.hi, inner.hi**exponent.lo, inner.hi**exponent.hi]
-            return _widened(np.minimum.reduce(ends), np.maximum.reduce(ends), 2 * _WIDER)
+            hi = np.maximum.reduce(ends)
+            return _widened(np.minimum.reduce(ends), np.where((hi == 0) & (inner.hi > 0), _TINY, hi), 2 * _WIDER)
         return _ENCLOSING.exp(exponent * _ENCLOSING.log(base))
     if exponent < 0:
         inner = _power(base, -exponent)
@@ -258,7 +263,7 @@ def _power(base: Interval, exponent: "int | Interval") -> Interval:
     return _widened(low, np.maximum(*ends), exponent * _WIDER)
 
 
-_ENCLOSING = Arithmetic(_number, _rising(np.log), _rising(np.log1p), _rising(np.exp), _rising(np.expm1), _power)
+_ENCLOSING = Arithmetic(_number, _rising(np.log), _rising(np.log1p), _exp, _rising(np.expm1), _power)
 
 
 def enclose(tree, cells: NDArray[np.float64], near_one: bool) -> Interval:
