@@ -220,12 +220,9 @@ def test_a_model_without_a_chat_template_gets_plain_text(engine):
 
 
 def test_no_prompt_has_the_days_date(engine):
-    import copy
-
-    dated = copy.copy(engine.tokenizer)
-    dated.chat_template = "{{ strftime_now('%d %B %Y') }}: {{ messages[0]['content'] }}"
-    [ids] = replace(engine, tokenizer=dated).tokens([CAPITAL])
-    assert dated.decode(ids) == f"01 January 2026: {CAPITAL[0]['content']}"
+    dated = {"chat_template": "{{ strftime_now('%d %B %Y') }}: {{ messages[0]['content'] }}"}
+    [ids] = replace(engine, chat_template_arguments=dated).tokens([CAPITAL])
+    assert engine.tokenizer.decode(ids) == f"01 January 2026: {CAPITAL[0]['content']}"
 
 
 @pytest.mark.parametrize("format", ["xml", "json"])
