@@ -35,7 +35,8 @@ repro: environments
 	dvc repro
 
 test: environments
-	.venv-model/bin/python -m pytest tests/model tests/unit/test_answers_xml.py tests/unit/test_hotpotqa.py
+	.venv-model/bin/python -m pytest tests/model tests/unit/test_answers_xml.py tests/unit/test_hotpotqa.py \
+		tests/unit/test_math_data.py
 	.venv/bin/python -m pytest tests/unit tests/workflow tests/e2e
 
 lint: $(CONTROLLER)
