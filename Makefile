@@ -35,8 +35,8 @@ repro: environments
 	dvc repro
 
 test: environments
-	.venv-model/bin/python -m pytest tests/model tests/unit/test_answers_xml.py tests/unit/test_hotpotqa.py \
-		tests/unit/test_math_data.py
+	.venv-model/bin/python -m pytest tests/model $(foreach name, answers_xml grade_answers hotpotqa json_repair math_data \
+		math_grading responding rewards, tests/unit/test_$(name).py)
 	.venv/bin/python -m pytest tests/unit tests/workflow tests/e2e
 
 lint: $(CONTROLLER)

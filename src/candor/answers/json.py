@@ -1,6 +1,6 @@
 """Outputs in JSON: reading them, rewarding and enforcing their format, and rewriting them as XML (paper E.3, E.5.2).
 
-Broken JSON is not repaired here: a repair is a function from text to text that runs before `parse`.
+Broken JSON is not repaired here: `json_repair.repair` is a function from text to text that runs before `parse`.
 """
 
 import json
