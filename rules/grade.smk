@@ -37,7 +37,7 @@ rule grade_answers:
         "results/benchmarks/grades/{model}/{dataset}/{variant}.tsv"
     threads: lambda wildcards: MODEL_THREADS if is_mathematics(wildcards) else 1
     resources:
-        mem_mb=growing(2 * 1024),
+        mem_mb=lambda wildcards, attempt: (8 if is_mathematics(wildcards) else 2) * 1024 * attempt,
         runtime=growing(60),
     params:
         settings=grade_settings,

@@ -21,7 +21,7 @@ from candor.grading import math_worker
 LIMIT = 5.0
 """Seconds that a comparison may take."""
 
-_NUMBER = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,12})?")
+_NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.[0-9]{1,6})?")  # as many digits as a float tells apart
 _FORMULA = re.compile(r"[-+*/^_=<>|()\[\]{},. A-Za-z0-9\\]*[0-9][-+*/^_=<>|()\[\]{},. A-Za-z0-9\\]*")
 _FARTHER_THAN_ROUNDING = 0.0101
 
@@ -93,17 +93,18 @@ class Workers:
 def settle(answer: str, gold: str) -> str | None:
     """Return `right` or `wrong` where that takes no parsing, else None.
 
-    Settled are equal formulas with a digit, equal integers, and numbers that are farther apart than rounding can close.
+    Settled are equal formulas with a digit, and plain numbers: equal ones, different integers, and those that are farther
+    apart than rounding can close.
     """
     answer, gold = answer.strip(), gold.strip()
     if answer == gold:
         return "right" if _FORMULA.fullmatch(gold) and len(gold) <= 200 else None
-    first, second = _NUMBER.fullmatch(answer), _NUMBER.fullmatch(gold)
-    if not first or not second:
+    if not _NUMBER.fullmatch(answer) or not _NUMBER.fullmatch(gold):
         return None
-    if not first[1] and not second[1]:
-        return "right" if int(answer) == int(gold) else "wrong"
-    return "wrong" if abs(float(answer) - float(gold)) > _FARTHER_THAN_ROUNDING else None
+    difference = abs(float(answer) - float(gold))
+    if difference == 0:
+        return "right"
+    return "wrong" if difference > _FARTHER_THAN_ROUNDING else None
 
 
 class _Worker:

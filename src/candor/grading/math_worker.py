@@ -1,8 +1,8 @@
 """A process that compares mathematical answers with golds by math-verify; `candor.grading.math` starts and feeds it.
 
 It imports math-verify once and forks a child that does the comparisons. The kernel ends the child when one of them takes
-longer than the limit, whatever it is doing, or when it takes too much memory; then the next child is forked, which takes
-milliseconds. Off the main thread, or without a limit of its own, math-verify would fail or hang its caller.
+longer than the limit, whatever it is doing, and this process where it takes too much memory; then the next child is forked,
+which takes milliseconds. Off the main thread, or without a limit of its own, math-verify would fail or hang its caller.
 
 Lines in: a number and, in JSON, [gold, answer]. Lines out: `ready` at first, or why not, then that number and an outcome; `-` in place
 of the number where a child died.
@@ -11,15 +11,16 @@ of the number where a child died.
 import json
 import logging
 import os
-import resource
 import signal
 import sys
+import time
+from pathlib import Path
 
 FLOAT_ROUNDING = 2
 """Decimals of a comparison with a decimal number (known elsewhere)."""
 
-MEMORY = 4 * 2**30
-"""Bytes of address space that a child may take."""
+MEMORY = 2 * 2**30
+"""Bytes that a child may take. More ends it; an error for lack of memory would be taken by math-verify for a difference."""
 
 
 def compare(gold: str, answer: str) -> str:
@@ -32,14 +33,15 @@ def compare(gold: str, answer: str) -> str:
     from math_verify import LatexExtractionConfig, parse, verify
     from sympy import Basic, MatrixBase
 
+    def is_mathematics(parsed: list) -> bool:
+        return any(isinstance(part, Basic | MatrixBase) for part in parsed)  # where it is not, texts stand there
+
     latex = [LatexExtractionConfig()]
     golds = parse(_in_dollars(gold), latex, parsing_timeout=None)
-    readings = [
-        parse(_in_dollars(answer), latex, parsing_timeout=None),
-        parse(answer, parsing_timeout=None),
-    ]
-    failed = False
-    for reading in readings:
+    failed = read = False
+    for text, settings in ((_in_dollars(answer), {"extraction_config": latex}), (answer, {})):
+        reading = parse(text, **settings, parsing_timeout=None)
+        read = read or is_mathematics(reading)
         try:
             equal = verify(golds, reading, FLOAT_ROUNDING, timeout_seconds=None, raise_on_error=True)
         except Exception:  # whatever sympy raises; the texts may still be equal
@@ -48,12 +50,9 @@ def compare(gold: str, answer: str) -> str:
         if equal:
             return "right"
 
-    def is_read(parsed: list) -> bool:
-        return any(isinstance(part, Basic | MatrixBase) for part in parsed)
-
-    if failed or not is_read(golds):
+    if failed or not is_mathematics(golds):
         return "error"
-    return "wrong" if any(map(is_read, readings)) else "unparsable"
+    return "wrong" if read else "unparsable"
 
 
 def _in_dollars(text: str) -> str:
@@ -63,7 +62,6 @@ def _in_dollars(text: str) -> str:
 
 def _serve(limit: float) -> None:
     """Compare line by line until the input ends."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     for line in sys.stdin.buffer:
         try:
             number, _, job = line.partition(b" ")
@@ -94,14 +92,26 @@ def main(limit: float) -> None:
         if not child:
             try:
                 _serve(limit)
-            except BaseException:  # such as a lack of memory: the next child starts afresh
+            except BaseException:  # the next child starts afresh
                 os._exit(1)
             os._exit(0)
-        _, status = os.waitpid(child, 0)
+        status = _watch(child)
         if status == 0:
             return
         timed_out = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM
         os.write(_OUT, b"- timeout\n" if timed_out else b"- error\n")
+
+
+def _watch(child: int) -> int:
+    """Wait for the end of a child, and bring it about where it takes too much memory; return its status."""
+    while True:
+        pid, status = os.waitpid(child, os.WNOHANG)
+        if pid:
+            return status
+        pages = int(Path(f"/proc/{child}/statm").read_text().split()[1])
+        if pages * os.sysconf("SC_PAGE_SIZE") > MEMORY:
+            os.kill(child, signal.SIGKILL)
+        time.sleep(0.02)
 
 
 if __name__ == "__main__":
