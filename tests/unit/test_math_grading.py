@@ -35,9 +35,8 @@ def by_math_verify(answer, gold):
 
     latex = [LatexExtractionConfig()]
     golds = parse(f"${gold.strip()}$", latex)
-    return verify(golds, parse(f"${answer.strip()}$", latex), float_rounding=2) or verify(
-        golds, parse(answer), float_rounding=2
-    )
+    wrapped = parse(answer if answer.startswith("$") else f"${answer.strip()}$", latex)
+    return verify(golds, wrapped, float_rounding=2) or verify(golds, parse(answer), float_rounding=2)
 
 
 # Settled without parsing
@@ -59,7 +58,10 @@ def by_math_verify(answer, gold):
         (r"\frac{1}{2}", r"\frac{2}{4}", None),
         ("x + 1", "x + 1", "right"),
         ("none", "none", None),  # no digit: what it is read as may be nothing
-        ("$3$", "$3$", None),
+        ("$3$", "$ 3 $", "right"),
+        ("$3$", "4", "wrong"),
+        ("$3$ $", "3", None),
+        ("$ $", "$ $", None),
         ("1,000", "1000", None),
         ("1e3", "1000", None),
         ("1" * 10, "1" * 9, None),
@@ -107,6 +109,7 @@ def test_what_is_settled_is_what_math_verify_says(seed):
         answer = draw.choice((gold, number(draw), "0" + gold, gold + "0" if "." in gold else gold + ".00", near))
         if draw.random() < 0.3:
             gold = answer = formula(draw)
+        answer = draw.choice((answer, f"${answer}$"))
         if outcome := math.settle(answer, gold):
             settled += 1
             assert (outcome == "right") == by_math_verify(answer, gold), (answer, gold)

@@ -21,6 +21,7 @@ from candor.grading import math_worker
 LIMIT = 5.0
 """Seconds that a comparison may take."""
 
+_IN_DOLLARS = re.compile(r"\A\$([^$\n]+)\$\Z")
 _NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.[0-9]{1,6})?")  # as many digits as a float tells apart
 _FORMULA = re.compile(r"[-+*/^_=<>|()\[\]{},. A-Za-z0-9\\]*[0-9][-+*/^_=<>|()\[\]{},. A-Za-z0-9\\]*")
 _FARTHER_THAN_ROUNDING = 0.0101
@@ -96,7 +97,7 @@ def settle(answer: str, gold: str) -> str | None:
     Settled are equal formulas with a digit, and plain numbers: equal ones, different integers, and those that are farther
     apart than rounding can close.
     """
-    answer, gold = answer.strip(), gold.strip()
+    answer, gold = (_IN_DOLLARS.sub(r"\1", text.strip()).strip() for text in (answer, gold))
     if answer == gold:
         return "right" if _FORMULA.fullmatch(gold) and len(gold) <= 200 else None
     if not _NUMBER.fullmatch(answer) or not _NUMBER.fullmatch(gold):

@@ -22,6 +22,14 @@ FLOAT_ROUNDING = 2
 MEMORY = 2 * 2**30
 """Bytes that a child may take. More ends it; an error for lack of memory would be taken by math-verify for a difference."""
 
+_TYPICAL = (
+    ("1/2", r"\frac{3}{4}"),
+    ("1.5", r"\sqrt{2}"),
+    (r"\{1, 2\}", "(1, 2)"),
+    ("x^2 + 1", r"x = \pi"),
+    ("[0, 1)", "x > 1"),
+)
+
 
 def compare(gold: str, answer: str) -> str:
     """Return `right`, `wrong`, `unparsable` (the answer is no mathematics) or `error`.
@@ -80,7 +88,8 @@ def main(limit: float) -> None:
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     logging.disable()
     try:
-        compare("1/2", r"\frac{1}{2}")  # what is built at first use is then built before the fork
+        for gold, answer in _TYPICAL:  # what is built at first use is then built before the fork
+            compare(gold, answer)
     except ImportError as error:  # not there, or with a version of ANTLR that it does not know
         os.write(_OUT, f"{error}\n".encode())
         return
