@@ -72,6 +72,8 @@ def test_what_is_around_the_object_is_left_out(before, after):
         (output(confidence="101,"), {"confidence": None}),
         (output(confidence='"70",'), {"confidence": None}),
         (output(confidence="0.7,"), {"confidence": None}),
+        (output(confidence="NaN"), {"confidence": None}),
+        (output(confidence="9" * 5000), {"confidence": None}),
         (output(answer="12,"), {"answer": None}),
     ],
 )

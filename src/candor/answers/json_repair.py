@@ -7,6 +7,8 @@ should have escaped are escaped, and `fast-json-repair` mends the rest. That lib
 import json
 import re
 
+from candor.answers.json import reject_constant
+
 # What follows the mark that ends a string: of a key a colon; of a value the next key (even without a comma, or one of the
 # format without its marks), a closing bracket or the end of the text; of an element of a list a comma. Possessive: nothing
 # is tried twice.
@@ -32,7 +34,7 @@ def repair(text: str) -> str:
     if start < 0:
         return text
     try:
-        _, end = json.JSONDecoder().raw_decode(text, start)
+        _, end = json.JSONDecoder(parse_constant=reject_constant).raw_decode(text, start)
         return text[start:end]
     except (ValueError, RecursionError):
         escaped = _escape(text, start)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from candor.grading import math, text
 
-OUTCOMES = ("right", "wrong", "unparsable", "timeout", "error")
 _CORRECT = {"right": True, "wrong": False, "unparsable": False}
 
 
@@ -15,7 +14,7 @@ class Verdict:
     """What came of comparing one answer with its gold."""
 
     outcome: str
-    """One of OUTCOMES; text is right or wrong alone."""
+    """One of `math.OUTCOMES`; text is right or wrong alone."""
     score: float | None
     """ROUGE-1 F, or 1 where right and 0 where wrong; None where nobody knows."""
 

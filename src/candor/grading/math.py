@@ -4,7 +4,6 @@ Plain integers and decimals, and equal texts, are settled here, where math-verif
 """
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -12,11 +11,12 @@ from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from itertools import count
 from pathlib import Path
 from types import TracebackType
 
 from candor.grading import math_worker
+
+OUTCOMES = ("right", "wrong", "unparsable", "timeout", "error")
 
 LIMIT = 5.0
 """Seconds that a comparison may take."""
@@ -36,7 +36,6 @@ class Workers:
         Raises:
             RuntimeError: one does not start, as without math-verify.
         """
-        self._limit = limit
         self._workers: list[_Worker] = []
         try:
             for _ in range(number):
@@ -112,15 +111,12 @@ class _Worker:
     """One process of `math_worker`, started anew where it dies."""
 
     def __init__(self, limit: float):
-        self._limit = limit
-        self._numbers = count()
+        # -P: or Python would find our `math` before its own.
+        self._command = [sys.executable, "-P", str(Path(math_worker.__file__)), str(limit)]
         self._start()
 
     def _start(self) -> None:
-        # -P: or Python would find our `math` before its own.
-        command = [sys.executable, "-P", str(Path(math_worker.__file__)), str(self._limit)]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+        self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def wait_until_ready(self) -> None:
         first = self._process.stdout.readline().decode().strip()
@@ -132,19 +128,17 @@ class _Worker:
 
     def compare(self, answer: str, gold: str) -> str:
         outcome = self._ask(answer, gold)
-        # A worker that the system ended, perhaps while it was idle, says nothing of the answer.
+        # Where the system ended a worker, that says nothing of the answer.
         return self._ask(answer, gold) if outcome == "error" else outcome
 
     def _ask(self, answer: str, gold: str) -> str:
-        number = str(next(self._numbers)).encode()
-        with suppress(BrokenPipeError):
-            self._process.stdin.write(number + b" " + json.dumps([gold, answer]).encode() + b"\n")
+        with suppress(BrokenPipeError):  # what is read next tells
+            self._process.stdin.write(json.dumps([gold, answer]).encode() + b"\n")
             self._process.stdin.flush()
-        while line := self._process.stdout.readline():
-            asked, _, outcome = line.strip().partition(b" ")
-            if asked in (number, b"-"):  # else the late answer to one that was asked again
-                return outcome.decode()
-        self.close()
+        outcome = self._process.stdout.readline().decode().strip()
+        if outcome in OUTCOMES:
+            return outcome
+        self.close()  # whether the line was read is not known
         self._start()
         self.wait_until_ready()
         return "error"

@@ -4,12 +4,13 @@ It imports math-verify once and forks a child that does the comparisons. The ker
 longer than the limit, whatever it is doing, and this process where it takes too much memory; then the next child is forked,
 which takes milliseconds. Off the main thread, or without a limit of its own, math-verify would fail or hang its caller.
 
-Lines in: a number and, in JSON, [gold, answer]. Lines out: `ready` at first, or why not, then that number and an outcome; `-` in place
-of the number where a child died.
+A line in is [gold, answer] in JSON, and the next one is sent after the answer to it. A line out is `ready` at first, or why
+not, then an outcome, or `lost` where a child died between two comparisons, or while it read a line.
 """
 
 import json
 import logging
+import mmap
 import os
 import signal
 import sys
@@ -68,18 +69,20 @@ def _in_dollars(text: str) -> str:
     return text if len(text) > 1 and text[0] == text[-1] == "$" else f"${text}$"
 
 
-def _serve(limit: float) -> None:
-    """Compare line by line until the input ends."""
+def _serve(limit: float, busy: mmap.mmap) -> None:
+    """Compare line by line until the input ends; `busy` is 1 meanwhile, and 0 between two lines."""
     for line in sys.stdin.buffer:
-        try:
-            number, _, job = line.partition(b" ")
-            gold, answer = json.loads(job)
-        except ValueError:  # the rest of a line whose beginning a killed child had read
-            continue
+        gold, answer = json.loads(line)
+        busy[0] = 1
         signal.setitimer(signal.ITIMER_REAL, limit)  # SIGALRM, left at its default, ends the process
         outcome = compare(gold, answer)
         signal.setitimer(signal.ITIMER_REAL, 0)
-        os.write(_OUT, number + b" " + outcome.encode() + b"\n")
+        busy[0] = 0
+        _say(outcome)
+
+
+def _say(line: str) -> None:
+    os.write(_OUT, line.encode() + b"\n")
 
 
 def main(limit: float) -> None:
@@ -91,16 +94,18 @@ def main(limit: float) -> None:
         for gold, answer in _TYPICAL:  # what is built at first use is then built before the fork
             compare(gold, answer)
     except ImportError as error:  # not there, or with a version of ANTLR that it does not know
-        os.write(_OUT, f"{error}\n".encode())
+        _say(str(error))
         return
-    os.write(_OUT, b"ready\n")
+    _say("ready")
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 2)  # the LaTeX parser prints what it stumbles over
+    busy = mmap.mmap(-1, 1)  # shared with the child
     while True:
+        busy[0] = 0
         child = os.fork()
         if not child:
             try:
-                _serve(limit)
+                _serve(limit, busy)
             except BaseException:  # the next child starts afresh
                 os._exit(1)
             os._exit(0)
@@ -108,7 +113,7 @@ def main(limit: float) -> None:
         if status == 0:
             return
         timed_out = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM
-        os.write(_OUT, b"- timeout\n" if timed_out else b"- error\n")
+        _say("lost" if not busy[0] else "timeout" if timed_out else "error")
 
 
 def _watch(child: int) -> int:
