@@ -170,7 +170,7 @@ def summarise(rewards: Rewards, difficulties: list[str]) -> dict[str, float | No
         **{f"accuracy_{name}": _mean(rewards.correct[graded & (difficulty == name)]) for name in DIFFICULTIES},
         "confidence": _mean(stated),
         "format_rate": float(rewards.well_formed.mean()),
-        "ungraded_rate": float(1 - graded.mean()),
+        "ungraded_rate": float((~graded).mean()),
     }
 
 
