@@ -37,7 +37,8 @@ repro: environments
 	dvc repro
 
 test: environments
-	.venv-model/bin/python -m pytest tests/model tests/unit/test_answers_xml.py tests/unit/test_hotpotqa.py
+	.venv-model/bin/python -m pytest tests/model $(foreach name, answers_xml grade_answers hotpotqa json_repair math_data \
+		math_grading responding rewards, tests/unit/test_$(name).py)
 	.venv/bin/python -m pytest --numprocesses logical --dist loadfile tests/unit tests/workflow
 	.venv/bin/python -m pytest tests/e2e
 

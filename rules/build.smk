@@ -21,7 +21,8 @@ def files_of(wildcards):
 
 def needs_hub(wildcards):
     """Tell whether a dataset is read from the hub, for which the model environment has the library."""
-    return isinstance(settings.datasets[wildcards.dataset].source, HubSource)
+    dataset = settings.datasets[wildcards.dataset]
+    return isinstance(dataset.source, HubSource) or dataset.difficulty_source is not None
 
 
 rule build_dataset:

@@ -12,6 +12,17 @@ def grade_settings(wildcards):
     )
 
 
+def is_mathematics(wildcards):
+    """Tell whether answers are compared as mathematics."""
+    return settings.datasets[wildcards.dataset].grader == "math"
+
+
+def needs_model_environment(wildcards):
+    """Tell whether grading takes math-verify or fast-json-repair: of the model environment, as in RL."""
+    repairs = format_of(wildcards) == "json" and run_of(wildcards).evaluation.repair_json
+    return is_mathematics(wildcards) or repairs
+
+
 rule grade_answers:
     """Grade a model's answers."""
     input:
@@ -24,16 +35,19 @@ rule grade_answers:
         "logs/grades/{model}/{dataset}/{variant}.log",
     benchmark:
         "results/benchmarks/grades/{model}/{dataset}/{variant}.tsv"
-    threads: 1
+    threads: lambda wildcards: MODEL_THREADS if is_mathematics(wildcards) else 1
     resources:
-        mem_mb=growing(2 * 1024),
+        mem_mb=lambda wildcards, attempt: (8 if is_mathematics(wildcards) else 2) * 1024 * attempt,
         runtime=growing(60),
     params:
         settings=grade_settings,
+        python=lambda wildcards: "MODEL_PYTHON" if needs_model_environment(wildcards) else "CONTROLLER_PYTHON",
     conda:
-        "../envs/controller.yaml"
+        lambda wildcards: (
+            device_environment(wildcards) if needs_model_environment(wildcards) else "../envs/controller.yaml"
+        )
     shell:
         """
-        "$CONTROLLER_PYTHON" {input.script:q} --questions {input.questions:q} --generations {input.generations:q} \
-            --settings {params.settings:q} --output {output:q} 2>&1 | tee {log:q}
+        "${params.python}" {input.script:q} --questions {input.questions:q} --generations {input.generations:q} \
+            --settings {params.settings:q} --workers {threads} --output {output:q} 2>&1 | tee {log:q}
         """

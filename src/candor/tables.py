@@ -49,11 +49,12 @@ GRADES = pl.Schema(
         "difficulty": pl.String,
         "gold": pl.String,
         "answer": pl.String,  # null where none could be read
-        "score": pl.Float64,  # ROUGE-1 F or exact match, 0..1
-        "correct": pl.Boolean,
+        "score": pl.Float64,  # ROUGE-1 F, or 1 where right and 0 where wrong; null where nobody knows
+        "outcome": pl.String,  # right, wrong, unparsable, timeout or error
+        "correct": pl.Boolean,  # null after a timeout or an error
         "confidence": pl.Int32,  # verbalised, 0..100; null where none could be read
         "well_formed": pl.Boolean,  # the output obeyed the whole format without any rescue
-        "answer_status": pl.String,  # valid, salvaged, probed or missing
+        "answer_status": pl.String,  # valid, repaired, salvaged, probed or missing
         "confidence_status": pl.String,
     }
 )
@@ -69,6 +70,7 @@ TRAINING_LOG = pl.Schema(
         "accuracy_hard": pl.Float64,
         "confidence": pl.Float64,  # mean of (k + 0.5) / 101 over outputs that state one
         "format_rate": pl.Float64,  # share of outputs that obey the whole format
+        "ungraded_rate": pl.Float64,  # share whose comparison with the gold timed out or failed; not in the accuracies
         "length": pl.Float64,  # mean completion length in tokens
         "truncation_rate": pl.Float64,
         "loss": pl.Float64,

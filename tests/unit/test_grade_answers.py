@@ -10,6 +10,7 @@ import pytest
 
 from candor import tables
 from candor.confidence.grading import grade, read_outputs
+from candor.confidence.metrics import measure
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "grade_answers.py"
 VALID = '{"reasoning": "r", "answer": "Paris", "confidence_analysis": "c", "confidence": 70}'
@@ -41,10 +42,10 @@ def test_grades_follow_the_outputs(questions, outputs):
     grades = grade(questions, outputs, "json", "exact-match")
     assert grades.schema == tables.GRADES
     assert grades.rows() == [
-        ("two", 0, "easy", "Rome", "Paris", 0.0, False, 70, True, "valid", "valid"),
-        ("two", 1, "easy", "Rome", "Rome", 1.0, True, 60, False, "probed", "probed"),
-        ("one", 0, "hard", "Paris", "Paris", 1.0, True, 30, False, "salvaged", "probed"),
-        ("one", 1, "hard", "Paris", None, 0.0, False, None, False, "missing", "missing"),
+        ("two", 0, "easy", "Rome", "Paris", 0.0, "wrong", False, 70, True, "valid", "valid"),
+        ("two", 1, "easy", "Rome", "Rome", 1.0, "right", True, 60, False, "probed", "probed"),
+        ("one", 0, "hard", "Paris", "Paris", 1.0, "right", True, 30, False, "salvaged", "probed"),
+        ("one", 1, "hard", "Paris", None, 0.0, "wrong", False, None, False, "missing", "missing"),
     ]
 
 
@@ -109,16 +110,39 @@ def test_the_script_writes_grades_and_counts_statuses(tmp_path, questions, outpu
     assert "'probed': 1" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"repair_json": True}, "JSON repair is not part of this version"),
-        ({"grader": "math"}, "math grading is not part of this version"),
-    ],
-)
-def test_the_script_says_what_is_not_in_this_version(tmp_path, questions, outputs, settings, message):
-    done = run(tmp_path, questions, outputs, **settings)
-    assert done.returncode == 1
-    assert done.stderr.startswith(f"grade_answers: {message}")
-    assert done.stderr.count("\n") == 1
-    assert not (tmp_path / "grades.parquet").exists()
+def test_json_that_can_be_read_is_not_repaired(questions):
+    pytest.importorskip("fast_json_repair", reason="fast-json-repair is of the model environment")
+    outputs = generations(
+        ("one", 0, VALID, None, None),
+        ("one", 1, "Sure: " + VALID, None, None),
+        ("two", 0, '{"answer": "Rome", "confidence": 500}', None, "30"),
+        ("two", 1, VALID.replace("r", 'r "s"', 1), None, None),
+    )
+    grades = grade(questions, outputs, "json", "exact-match", repair_json=True)
+    columns = ("answer", "correct", "confidence", "well_formed", "answer_status", "confidence_status")
+    assert grades.select(columns).rows() == [
+        ("Paris", True, 70, True, "valid", "valid"),
+        ("Paris", True, 70, False, "repaired", "repaired"),
+        ("Rome", True, 30, False, "salvaged", "probed"),
+        ("Paris", False, 70, False, "repaired", "repaired"),
+    ]
+    assert read_outputs(outputs, "json", repair_json=False)["answer"].to_list() == ["Paris", None, "Rome", None]
+
+
+def test_mathematics_is_graded_with_its_outcomes(tmp_path):
+    pytest.importorskip("math_verify", reason="math-verify is of the model environment")
+    questions = pl.DataFrame([("one", "?", "0.5", "hard"), ("two", "?", "*", "easy")], tables.QUESTIONS, orient="row")
+    answers = [r"\\frac{1}{2}", "2", "?"]
+    texts = [VALID.replace("Paris", answer) for answer in answers]
+    rows = [(name, sample, text, None, None) for name in ("one", "two") for sample, text in enumerate(texts)]
+    done = run(tmp_path, questions, generations(*rows), grader="math")
+    assert done.returncode == 0, done.stderr
+    grades = tables.read(tmp_path / "grades.parquet", tables.GRADES)
+    assert grades.select("score", "outcome", "correct").rows() == [
+        (1.0, "right", True),
+        (0.0, "wrong", False),
+        (0.0, "unparsable", False),
+        *[(None, "error", None)] * 3,
+    ]
+    assert measure(grades, 0, "x")["all"]["ungraded_rate"]["value"] == 0.5
+    assert measure(grades, 0, "x")["hard"]["accuracy"]["value"] == pytest.approx(1 / 3)

@@ -267,13 +267,6 @@ def test_unmodified_hotpotqa_keeps_its_ten_sources_and_its_level(tmp_path):
     assert len({tuple(line for line in prompt.splitlines() if "Title" in line) for prompt in frame["prompt"]}) == 4
 
 
-@pytest.mark.parametrize("kind", ["bigmath", "deepmath"])
-def test_the_math_datasets_say_that_they_are_not_there_yet(kind):
-    math = Dataset(label="M", kind=kind, source=FileSource(train=["a.jsonl"], test=["b.jsonl"]), grader="math")
-    with pytest.raises(NotImplementedError, match=f"kind '{kind}': this version has no loader"):
-        data.build(math, "train", 0)
-
-
 # What is dropped
 
 
@@ -553,17 +546,15 @@ def test_the_command_warns_of_questions_in_both_splits(tmp_path):
     assert json.loads(outputs["report.json"].read_text())["in_both_splits"] == 2
 
 
-@pytest.mark.parametrize("case", ["broken row", "math", "not JSON", "not a dataset"])
+@pytest.mark.parametrize("case", ["broken row", "not JSON", "not a dataset"])
 def test_the_command_fails_with_one_line_and_writes_nothing(tmp_path, case):
     good = str(write(tmp_path / "good.jsonl", [official(0)]))
     bad = str(write(tmp_path / "bad.jsonl", [official(0), official(1, answer=1)]))
-    math = Dataset(label="M", kind="bigmath", source=FileSource(train=[good], test=[good]), grader="math")
     source, message = {
         "broken row": (
             FileSource(train=[good], test=[bad]),
             f"{bad}: line 2: field 'answer': expected text, found 1 (int)",
         ),
-        "math": (math.model_dump_json(), "kind 'bigmath': this version has no loader for the math datasets yet"),
         "not JSON": ("{", "1 validation error for Dataset Invalid JSON"),
         "not a dataset": ("{}", "4 validation errors for Dataset label Field required"),
     }[case]

@@ -32,6 +32,7 @@ def graded(rows, **columns) -> pl.DataFrame:
         "gold": ["gold"] * len(rows),
         "answer": ["answer"] * len(rows),
         "score": [float(row[1] or 0) for row in rows],
+        "outcome": ["error" if row[1] is None else "right" if row[1] else "wrong" for row in rows],
         "correct": [row[1] for row in rows],
         "confidence": [row[2] for row in rows],
         "well_formed": [True] * len(rows),

@@ -189,6 +189,7 @@ def test_scripts_from_grades_to_tables_and_figures(tmp_path):
             "gold": ["g"] * n,
             "answer": ["g"] * n,
             "score": [1.0] * n,
+            "outcome": ["wrong" if i % 3 else "right" for i in range(n)],
             "correct": [i % 3 == 0 for i in range(n)],
             "confidence": list(range(n)),
             "well_formed": [True] * n,

@@ -206,9 +206,22 @@ def test_a_prompt_that_is_too_long_is_named_before_anything_is_generated(tmp_pat
     assert not engine.calls
 
 
-def test_what_is_not_in_this_version_says_so(tmp_path):
-    with pytest.raises(ValueError, match="JSON repair is not part of this version"):
-        respond(StandInEngine({}), questions("q"), tmp_path, evaluation=Evaluation(repair_json=True))
+@pytest.mark.parametrize("repair_json", [True, False])
+def test_what_repaired_json_says_is_not_asked_again(tmp_path, repair_json):
+    pytest.importorskip("fast_json_repair", reason="fast-json-repair is of the model environment")
+    texts = ['{"answer": "a "b"", "confidence": 7', '{"answer": "a "b"', "no JSON"]
+    engine = StandInEngine({"q": texts})
+    evaluation = Evaluation(samples=3, repair_json=repair_json)
+    answers = respond(engine, questions("q"), tmp_path / "work", evaluation=evaluation, how=asking(format="json"))
+    read = grading.read_outputs(answers, "json", repair_json)
+    assert not read["well_formed"].any()
+    if repair_json:
+        assert read["answer"].to_list() == ['a "b"', 'a "b', "Lyon"]
+        assert read["answer_status"].to_list() == ["repaired", "repaired", "probed"]
+        assert read["confidence_status"].to_list() == ["repaired", "probed", "probed"]
+    else:
+        assert read["answer"].to_list() == ["Lyon"] * 3
+        assert read["answer_status"].to_list() == read["confidence_status"].to_list() == ["probed"] * 3
 
 
 def test_the_context_has_room_for_the_second_chance():

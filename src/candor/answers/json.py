@@ -1,6 +1,6 @@
 """Outputs in JSON: reading them, rewarding and enforcing their format, and rewriting them as XML (paper E.3, E.5.2).
 
-Broken JSON is not repaired here: a repair is a function from text to text that runs before `parse`.
+Broken JSON is not repaired here: `json_repair.repair` is a function from text to text that runs before `parse`.
 """
 
 import json
@@ -24,7 +24,7 @@ def parse(text: str) -> Response:
     """
     try:
         # An integer of more than 4300 digits would be a ValueError and take the whole object with it.
-        fields = json.loads(text.strip(), parse_int=_small_integer, parse_constant=_reject)
+        fields = json.loads(text.strip(), parse_int=_small_integer, parse_constant=reject_constant)
     except (ValueError, RecursionError):  # the latter where brackets nest too deep
         fields = None
     if not isinstance(fields, dict):
@@ -114,5 +114,6 @@ def _small_integer(digits: str) -> int | None:
     return int(digits) if len(digits) <= 3 else None
 
 
-def _reject(constant: str) -> NoReturn:
+def reject_constant(constant: str) -> NoReturn:
+    """Refuse NaN and Infinity, which Python's reader would take."""
     raise ValueError(f"{constant} is not JSON")

@@ -41,7 +41,7 @@ def measure(grades: pl.DataFrame, seed: int, name: str, resamples: int = 1000, l
     Returns:
         For `all` and each difficulty (only `all` where there is one difficulty, as in paper F.1): every name of
         METRICS and RATES as `{value, low, high}`, each None where undefined; `n_questions`; `n_samples`;
-        `answer_status` and `confidence_status` as shares of the samples; `calibration` as of `calibration_bins`.
+        `outcome`, `answer_status` and `confidence_status` as shares of the samples; `calibration` as of `calibration_bins`.
 
     Raises:
         ValueError: there are no graded rows, a row is there twice, or a value is out of its range.
@@ -62,6 +62,7 @@ def measure(grades: pl.DataFrame, seed: int, name: str, resamples: int = 1000, l
             **{key: interval(value, resampled[key], level) for key, value in metrics_of(total).items()},
             "n_questions": len(counts),
             "n_samples": group.height,
+            "outcome": _shares(group["outcome"]),
             "answer_status": _shares(group["answer_status"]),
             "confidence_status": _shares(group["confidence_status"]),
             "calibration": calibration_bins(total),

@@ -18,7 +18,7 @@ import polars as pl
 from candor import tables
 from candor.answers import json as json_format
 from candor.answers import xml as xml_format
-from candor.confidence.grading import READERS, read_answer_probe
+from candor.confidence.grading import read_answer_probe, read_output
 from candor.confidence.prompts import ANSWER_PREFIX, CONFIDENCE_PROBE, answer_probe, messages
 from candor.config import Evaluation, Sampling
 from candor.data.randomness import draw
@@ -95,10 +95,8 @@ def respond(
         A frame of `tables.GENERATIONS`, in the order of the questions and then of the samples.
 
     Raises:
-        ValueError: a prompt is too long, or JSON repair is asked for.
+        ValueError: a prompt is too long.
     """
-    if evaluation.repair_json:
-        raise ValueError("JSON repair is not part of this version; set repair_json: false")
     check_prompts(engine, asking.conversations(questions), questions["question_id"].to_list(), asking.max_prompt_tokens)
     drawing = {"temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": sampling.top_k}
 
@@ -127,7 +125,7 @@ def respond(
         ]
         if evaluation.second_chance:
             prompts = dict(part.select("question_id", "prompt").iter_rows())
-            _give_second_chance(engine, rows, prompts, asking.format, evaluation.probe_tokens, latex, seed, drawing)
+            _give_second_chance(engine, rows, prompts, asking.format, evaluation, latex, seed, drawing)
         return pl.DataFrame(rows, tables.GENERATIONS)
 
     size = max(1, IN_FLIGHT[engine.device] // evaluation.samples)
@@ -195,7 +193,7 @@ def _give_second_chance(
     rows: list[dict[str, Any]],
     prompts: Mapping[str, str],
     format: str,
-    probe_tokens: int,
+    evaluation: Evaluation,
     latex: bool,
     seed: int,
     drawing: Mapping[str, Any],
@@ -204,7 +202,7 @@ def _give_second_chance(
 
     The system prompt is dropped, and the rest of the conversation stays as it was.
     """
-    responses = [READERS[format](row["text"]) for row in rows]
+    responses = [read_output(row["text"], format, evaluation.repair_json)[0] for row in rows]
     traces = [
         [{"role": "user", "content": prompts[row["question_id"]]}, {"role": "assistant", "content": row["text"]}]
         for row in rows
@@ -232,8 +230,8 @@ def _give_second_chance(
             traces[index] = [*trace, {"role": "assistant", "content": output.text}]
 
     without_answer = [index for index, response in enumerate(responses) if response.answer is None]
-    question = answer_probe(probe_tokens, latex)
-    probe("answer_probe", question, without_answer, probe_tokens, _ANSWER_PATTERN)
+    question = answer_probe(evaluation.probe_tokens, latex)
+    probe("answer_probe", question, without_answer, evaluation.probe_tokens, _ANSWER_PATTERN)
     without_confidence = [index for index, response in enumerate(responses) if response.confidence is None]
     probe("confidence_probe", CONFIDENCE_PROBE, without_confidence, _CONFIDENCE_TOKENS, _CONFIDENCE_PATTERN)
     unanswered = [index for index in without_answer if read_answer_probe(rows[index]["answer_probe"]) is None]

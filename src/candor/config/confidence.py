@@ -12,7 +12,7 @@ from candor.vocabulary import safe_name
 class Dataset(Settings):
     label: str
     """Name in tables and figures."""
-    kind: Literal["hotpotqa", "hotpotqa-modified", "bigmath", "deepmath"]
+    kind: Literal["hotpotqa", "hotpotqa-modified", "bigmath", "deepmath", "arithmetic"]
     """Which loader reads it."""
     source: DatasetSource
     """Where its rows come from."""
@@ -27,12 +27,14 @@ class Dataset(Settings):
 
     @model_validator(mode="after")
     def _fits(self):
-        math = self.kind in ("bigmath", "deepmath")
+        math = self.kind in ("bigmath", "deepmath", "arithmetic")
         if math != (self.grader == "math"):
             valid = "math" if math else "rouge-1, exact-match"
             raise ValueError(f"grader {self.grader!r} does not fit a dataset of kind {self.kind!r}; valid: {valid}")
-        if math and isinstance(self.source, GeneratedSource):
-            raise ValueError(f"kind {self.kind!r} cannot be generated; generated_train is for hotpotqa kinds")
+        if self.kind in ("bigmath", "deepmath") and isinstance(self.source, GeneratedSource):
+            raise ValueError(f"kind {self.kind!r} cannot be generated; kind 'arithmetic' is generated mathematics")
+        if self.kind == "arithmetic" and not isinstance(self.source, GeneratedSource):
+            raise ValueError("kind 'arithmetic' is generated; its source is {generated_train, generated_test}")
         if self.kind == "deepmath" and isinstance(self.source, HubSource) and self.difficulty_source is None:
             raise ValueError("kind 'deepmath' from the hub needs difficulty_source, which holds the difficulty column")
         if self.kind != "deepmath" and self.difficulty_source is not None:

@@ -28,7 +28,7 @@ class FileSource(Settings):
 
 
 class GeneratedSource(Settings):
-    """Small two-hop questions over made-up entities, in HotpotQA's schema, for work without a network."""
+    """Small generated questions for work without a network: over made-up entities for the hotpotqa kinds, or arithmetic."""
 
     generated_train: Positive
     """Number of generated train questions."""

@@ -4,18 +4,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
-from candor import tables
 from candor.config import Dataset, FileSource, GeneratedSource, HubSource
 from candor.data import two_hop
 from candor.data.files import ABSENT, DataError, download, expand, read, show, text, wrong
+from candor.data.questions import Question, Split, choose, table
 from candor.data.randomness import draw
 from candor.vocabulary import DIFFICULTIES
-
-Split = Literal["train", "test"]
 
 PARAGRAPHS = 10
 SUPPORTING = 2
@@ -46,33 +44,20 @@ def build(dataset: Dataset, split: Split, seed: int) -> tuple[pl.DataFrame, dict
     """Build one split of a dataset of kind hotpotqa or hotpotqa-modified.
 
     The order of the rows, what is removed of each and the order of its sources depend on `seed` and its id alone.
-    `train_limit` and `test_limit` keep the first rows of that order, so that a smaller table is the head of a larger one.
 
     Returns:
-        The table (`tables.QUESTIONS`), and a report: `read`, `dropped` (reason: count), `kept`, `rows` (of the table,
-        after the limit) and `difficulty` (difficulty: rows).
+        The table and its report, as of `questions.table`.
 
     Raises:
         DataError: as `load`, or no row is kept.
     """
     rows, dropped = load(dataset.source, split)
-    if not rows:
-        raise DataError(f"{dataset.label}, {split}: no row is left of {sum(dropped.values())}; dropped: {dropped}")
-    rows.sort(key=lambda row: draw(seed, "order", row.id))
-    kept = len(rows)
-    rows = rows[: dataset.train_limit if split == "train" else dataset.test_limit]
+    chosen = choose(dataset, split, rows, dropped, seed)
     if dataset.kind == "hotpotqa-modified":
-        rows = [modify(row, seed) for row in rows]
-    rows = [shuffle(row, seed) for row in rows]
-    frame = pl.DataFrame([(row.id, prompt(row), row.answer, row.level) for row in rows], tables.QUESTIONS, orient="row")
-    counts = Counter(row.level for row in rows)
-    return frame, {
-        "read": kept + sum(dropped.values()),
-        "dropped": dropped,
-        "kept": kept,
-        "rows": len(rows),
-        "difficulty": {difficulty: counts[difficulty] for difficulty in DIFFICULTIES},
-    }
+        chosen = [modify(row, seed) for row in chosen]
+    chosen = [shuffle(row, seed) for row in chosen]
+    questions = (Question(row.id, prompt(row), row.answer, row.level) for row in chosen)
+    return table(questions, len(rows), dropped)
 
 
 def load(source: HubSource | FileSource | GeneratedSource, split: Split) -> tuple[list[Row], dict[str, int]]:

@@ -1,18 +1,23 @@
 """Reinforcement learning with a confidence reward scheme: Dr GRPO or DAPO (paper E.5)."""
 
 import json as json_text
+import os
 
 import numpy as np
 
 from candor import tables
 from candor.answers import json
 from candor.config import Rl
+from candor.grading.graders import open_grader
 from candor.schemes import build
 from candor.training.checkpoints import open_work_folder
 from candor.training.logs import StepLog
 from candor.training.models import check_lengths, effective, import_unsloth, load, save_adapter, trainer_arguments
 from candor.training.rewards import Rewards, reward
 from candor.vocabulary import DIFFICULTIES
+
+MOST_WORKERS = 8
+"""Processes that compare mathematics, where there are as many processors."""
 
 
 def train(
@@ -63,8 +68,6 @@ def train(
     if len(prompts) < rl.questions_per_step:
         raise ValueError(f"{len(prompts)} train questions are fewer than rl.questions_per_step {rl.questions_per_step}")
     on_cpu = model["device"] == "cpu"
-    if rl.repair_json:
-        raise ValueError("rl.repair_json: JSON repair is not part of this version")
     if rl.enforce_format and on_cpu:
         raise ValueError("rl.enforce_format: guided sampling in RL needs vLLM on a GPU; set it to false on a CPU")
     settings = {"rl": rl.model_dump(), "model": model, "scheme": scheme, "format": format, "grader": grader}
@@ -129,7 +132,7 @@ def train(
     def scheme_and_format_reward(completions, gold, difficulty, **columns) -> list[float]:
         """Wrap the pure reward for TRL: completions are conversations of one message."""
         texts = [completion[-1]["content"] for completion in completions]
-        rewards = reward(texts, gold, chosen, format, grader, rl.json_format_reward)
+        rewards = reward(texts, gold, chosen, format, grade, rl.json_format_reward, rl.repair_json)
         log.extra = summarise(rewards, difficulty)
         return rewards.total.tolist()
 
@@ -145,7 +148,8 @@ def train(
         processing_class=tokenizer,
         callbacks=[log.callback()],
     )
-    trainer.train(resume_from_checkpoint=checkpoint)
+    with open_grader(grader, workers=min(MOST_WORKERS, len(os.sched_getaffinity(0)))) as grade:
+        trainer.train(resume_from_checkpoint=checkpoint)
     frame = log.frame(tables.TRAINING_LOG, steps=rl.steps)
     with tables.replacing(adapter) as folder:
         save_adapter(trainer.model, tokenizer, folder)
@@ -157,14 +161,16 @@ def train(
 def summarise(rewards: Rewards, difficulties: list[str]) -> dict[str, float | None]:
     """Return the figures of a step's outputs that stand in the training log (spec: per step, for figures 6 to 10)."""
     difficulty = np.asarray(difficulties)
+    graded = rewards.graded
     stated = rewards.confidence[~np.isnan(rewards.confidence)]
     return {
         "scheme_reward": float(rewards.scheme.mean()),
         "format_reward": float(rewards.format.mean()),
-        "accuracy": float(rewards.correct.mean()),
-        **{f"accuracy_{name}": _mean(rewards.correct[difficulty == name]) for name in DIFFICULTIES},
+        "accuracy": _mean(rewards.correct[graded]),
+        **{f"accuracy_{name}": _mean(rewards.correct[graded & (difficulty == name)]) for name in DIFFICULTIES},
         "confidence": _mean(stated),
         "format_rate": float(rewards.well_formed.mean()),
+        "ungraded_rate": float((~graded).mean()),
     }
 
 
