@@ -25,6 +25,9 @@ class StandInEngine:
     calls_before_a_kill: int = 10**9
     calls: list[dict] = field(default_factory=list)
 
+    def forget_prefixes(self):
+        pass
+
     def tokens(self, conversations):
         return [" ".join(message["content"] for message in conversation).split() for conversation in conversations]
 

@@ -44,6 +44,9 @@ class Toy:
     def __init__(self, model: Callable[[str], str]):
         self.model = model
 
+    def forget_prefixes(self):
+        pass
+
     def tokens(self, conversations):
         return [conversation[0]["content"].split() for conversation in conversations]
 

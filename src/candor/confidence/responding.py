@@ -129,7 +129,7 @@ def respond(
         return pl.DataFrame(rows, tables.GENERATIONS)
 
     size = max(1, IN_FLIGHT[engine.device] // evaluation.samples)
-    return in_parts(questions, size, answer, tables.GENERATIONS, work, identity, "question")
+    return in_parts(engine, questions, size, answer, tables.GENERATIONS, work, identity, "question")
 
 
 def sft_responses(
@@ -177,7 +177,7 @@ def sft_responses(
         return pl.DataFrame(rows, tables.RESPONSES, orient="row")
 
     size = IN_FLIGHT[engine.device]
-    responses = in_parts(questions, size, answer, tables.RESPONSES, work, identity, "question")
+    responses = in_parts(engine, questions, size, answer, tables.RESPONSES, work, identity, "question")
     counts = Counter(responses["status"])
     logger.info("%d responses: %s", len(responses), ", ".join(f"{n} {status}" for status, n in counts.most_common()))
     if not counts["valid"]:

@@ -68,6 +68,13 @@ class Engine:
             **self.chat_template_arguments,
         )
 
+    def forget_prefixes(self) -> None:
+        """Empty the cache of what prompts share.
+
+        A prompt that is partly in the cache is computed in other pieces and so rounded otherwise, which can change an output.
+        """
+        self.llm.reset_prefix_cache()
+
     def generate(
         self,
         conversations: Sequence[Conversation],

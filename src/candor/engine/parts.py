@@ -9,6 +9,7 @@ import polars as pl
 from tqdm import tqdm
 
 from candor import tables
+from candor.engine.generation import Engine
 
 logger = logging.getLogger(__name__)
 
@@ -17,6 +18,7 @@ IN_FLIGHT = {"cpu": 64, "gpu": 1024}
 
 
 def in_parts(
+    engine: Engine,
     requests: pl.DataFrame,
     size: int,
     answer: Callable[[pl.DataFrame], pl.DataFrame],
@@ -27,7 +29,10 @@ def in_parts(
 ) -> pl.DataFrame:
     """Return `answer` of all requests, `size` at a time, and show progress.
 
+    Each part begins with an empty cache of prefixes, so that its outputs are the same whether or not the run was killed.
+
     Args:
+        engine: what `answer` asks.
         requests: one a row.
         size: rows of a part.
         answer: from some rows of `requests` to rows of `schema`.
@@ -51,6 +56,7 @@ def in_parts(
             if path.exists():
                 progress.initial += len(part)  # so that the speed shown is that of this run
             else:
+                engine.forget_prefixes()
                 tables.write(answer(part), path, schema)
             parts.append(tables.read(path, schema))
             progress.update(len(part))

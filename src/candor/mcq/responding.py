@@ -103,7 +103,9 @@ def respond(
         schema={"item_id": pl.String, "run": pl.Int32},
         orient="row",
     )
-    return in_parts(requests, IN_FLIGHT[engine.device], answer, tables.MCQ_GENERATIONS, work, identity, unit="question")
+    return in_parts(
+        engine, requests, IN_FLIGHT[engine.device], answer, tables.MCQ_GENERATIONS, work, identity, unit="question"
+    )
 
 
 Requests = Sequence[tuple[int, Item, tuple[Item, ...]]]
