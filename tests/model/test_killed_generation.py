@@ -20,7 +20,9 @@ QUESTIONS = ["What is 2 + 3?", "Name a river of Egypt.", "Who wrote Hamlet?", "W
 SETTINGS = {
     "model": {
         "device": "cpu",
-        "generate_precision": "auto",
+        # In bfloat16 a run now and then rounds otherwise than the one before, killed or not, and one sample in a hundred
+        # can take another token.
+        "generate_precision": "float32",
         "end_of_turn": [],
         "chat_template_arguments": {},
         "sampling": {"temperature": 1.0},
@@ -71,11 +73,14 @@ def test_killed_generation_ends_as_an_undisturbed_one(tmp_path, model_folder):
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     assert not (tmp_path / "killed/answers.parquet").exists()
-    assert len(list(work.glob("part-*.parquet"))) == 1
+    (part,) = work.glob("part-*.parquet")
+    kept = tables.read(part, tables.GENERATIONS)
+    assert len(kept) == 2 * 32
 
     again = run(arguments)
     assert again.returncode == 0, again.stderr
     found = tables.read(tmp_path / "killed/answers.parquet", tables.GENERATIONS)
+    assert found.head(len(kept)).equals(kept)
     assert found.equals(expected)
     assert len(found) == 4 * 32
     assert not work.exists()

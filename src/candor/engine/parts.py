@@ -29,7 +29,8 @@ def in_parts(
 ) -> pl.DataFrame:
     """Return `answer` of all requests, `size` at a time, and show progress.
 
-    Each part begins with an empty cache of prefixes, so that its outputs are the same whether or not the run was killed.
+    Each part begins with an empty cache of prefixes, so that its outputs do not depend on whether the run was killed, up to
+    the rounding of the arithmetic.
 
     Args:
         engine: what `answer` asks.
