@@ -1,12 +1,15 @@
 """A stand-in for the model's scripts, which take minutes: it writes what they would write, in the right schemas, at once.
 
 It is called as they are (`stub_model.py SCRIPT --option value ...`), in place of the model environment's interpreter. What
-it writes depends on its settings, as a model's outputs would. $STUB_FAILS names a script that fails at its first call.
+it writes depends on its settings, as a model's outputs would. It notes which GPUs it was given in stub_devices/. What goes
+wrong is told by the environment: $STUB_FAILS names a script that fails at its first call, $STUB_WAITS one that waits until
+stub_go exists, $STUB_FILLS one that takes more than a GiB of memory.
 """
 
 import json
 import os
 import sys
+import time
 from hashlib import sha256
 from pathlib import Path
 
@@ -45,6 +48,17 @@ if os.environ.get("STUB_FAILS") == script:
     if not failed.exists():
         failed.touch()
         sys.exit(f"{script}: fails as it was told to")
+
+devices = Path("stub_devices")
+devices.mkdir(exist_ok=True)
+(devices / f"{script}-{said.hex()[:12]}").write_text(os.environ.get("CUDA_VISIBLE_DEVICES", "none"))
+if os.environ.get("STUB_WAITS") == script:
+    Path("stub_waits").touch()
+    while not Path("stub_go").exists():
+        time.sleep(0.2)
+if os.environ.get("STUB_FILLS") == script:
+    filled = b"x" * 1_200_000_000
+    time.sleep(5)  # Slurm looks once a second
 
 if script in ("prepare_model", "prepare_embedder"):
     folder(options["--output"])
