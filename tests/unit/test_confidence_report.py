@@ -1,5 +1,6 @@
 """The confidence track's tables, figures and comparison: on what the paper prints, and on made-up numbers."""
 
+import csv
 import json
 import os
 import re
@@ -53,9 +54,8 @@ def as_metrics(rows):
 @pytest.fixture(scope="module")
 def rows():
     """The 376 rows of tables 7 to 27 and 32 to 35, each figure as it is printed."""
-    return pl.read_csv(PRINTED / "confidence_metrics.csv", infer_schema=False, missing_utf8_is_empty_string=True).rows(
-        named=True
-    )
+    with (PRINTED / "confidence_metrics.csv").open(encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
 
 
 @pytest.fixture(scope="module")
@@ -209,7 +209,7 @@ def test_figure_3_has_a_panel_a_model_and_a_line_a_dataset(frame):
     for model, axis in shown.items():
         assert [tick.get_text() for tick in axis.get_xticklabels()] == [scheme_label(name) for name in SPECTRUM]
         lines = drawn(axis)
-        assert list(lines) == frame.filter(model=model)["dataset"].unique(maintain_order=True).to_list()
+        assert set(lines) == set(frame.filter(model=model)["dataset"])
         for dataset, values in lines.items():
             part = frame.filter(model=model, dataset=dataset, difficulty="all")
             by = dict(zip(part["scheme"], part["calibration_bias"], strict=True))
@@ -289,9 +289,9 @@ def with_rates(metrics):
     """Give each variant a rate of invalid format that F.4 says it has."""
     for one in metrics:
         rate = 0.0005 if one["scheme"] != "base-xml" else 0.1
-        if one["model"] == QWEN_3 and one["dataset"] == "DeepMath-103K":
-            if one["scheme"] in ("correctness-only", "underconfidence-1", "overconfidence-1"):
-                rate = 0.6
+        bad = one["scheme"] in ("correctness-only", "underconfidence-1", "overconfidence-1")
+        if bad and (one["model"], one["dataset"]) == (QWEN_3, "DeepMath-103K"):
+            rate = 0.6
         one["difficulties"]["all"]["invalid_format_rate"] = {"value": rate, "low": rate, "high": rate}
     return metrics
 
@@ -414,10 +414,11 @@ def test_gemmas_bound_is_of_what_repair_could_not_mend(rows, printed):
 def test_values_on_one_side_alone_have_a_status_each(printed):
     log_loss = one_cell(0.6, 0.5, 0.7, "auroc", scheme="log-loss")  # printed as a dash
     undefined = one_cell(None, None, None, "auroc")
-    found = comparison.compare(printed, log_loss, undefined).filter(pl.col("status") != "missing")
+    every = comparison.compare(printed, log_loss, undefined)
+    found = every.filter(pl.col("status") != "missing")
     assert found["status"].to_list() == ["undefined in print", "undefined here"]
     assert found["difference"].null_count() == 2
-    text = markdown(comparison.comparison_tables(found))
+    text = markdown(comparison.comparison_tables(every))
     assert "0.6000 (- in print)" in text
     assert "- (0.8195 in print)" in text
 

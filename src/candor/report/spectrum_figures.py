@@ -87,6 +87,8 @@ def _plot(points: pl.DataFrame, label: str, title: str, zero: bool) -> Figure:
         for axis, panel in zip(axes, panels, strict=False):
             for index, line in enumerate(lines):
                 part = {row[0]: row[1:] for row in points.filter(panel=panel, line=line).select(_SHOWN).iter_rows()}
+                if not part:
+                    continue
                 at = [place + _DODGE * (index - (len(lines) - 1) / 2) for place in range(len(schemes))]
                 look = {"color": COLOURS[index % len(COLOURS)], "linewidth": 1.2}
                 marker = _MARKERS[index % len(_MARKERS)]
