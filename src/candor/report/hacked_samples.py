@@ -96,7 +96,7 @@ def hacked_samples_markdown(frame: pl.DataFrame, seed: int) -> str:
     lines = [
         "# Outputs under schemes that can be hacked",
         "",
-        f"Of each scheme {SAMPLES} questions: wrong answers before right ones, the lowest stated confidence first, ties by "
+        f"Of each scheme up to {SAMPLES} questions: wrong answers before right ones, the lowest stated confidence first, ties by "
         f"a draw from the seed ({seed}), the run, the question and the sample. An answer that is wrong, or no answer, at "
         "confidence 0 is what hacking looks like; base models give some too. Long texts are cut in the middle, and signs "
         "that do not print are written as their codes.",
