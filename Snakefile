@@ -32,6 +32,7 @@ include: "rules/plot.smk"  # figures
 include: "rules/mcq.smk"  # multiple choice: benchmarks, and answers as raw text
 include: "rules/mcq_read.smk"  # the options that were chosen, and metrics over the runs
 include: "rules/mcq_report.smk"  # tables and figures
+include: "rules/confidence_report.smk"  # the confidence track's, each a target of its own, and the comparison
 include: "rules/targets.smk"  # names for what can be asked for
 
 

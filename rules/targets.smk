@@ -1,6 +1,5 @@
 """Targets: names for what can be asked for. One for each phase, of which each DVC stage asks for one."""
 
-EVALUATED = [run for run in settings.runs if run.evaluation]
 SFT_RUNS = [run for run in settings.runs if run.sft]
 MODELS = dict.fromkeys([*(run.model for run in settings.runs), *(cell[2] for cell in settings.mcq_cells)])
 BENCHMARKS = dict.fromkeys(cell[0] for cell in settings.mcq_cells)
@@ -100,6 +99,14 @@ rule tabulate_all:
     input:
         rules.tabulate_scheme_properties.output,
         rules.tabulate_confidence_metrics.output if EVALUATED else [],
+        [
+            f"results/tables/confidence_{run.model}_{run.dataset}_{difficulty}.csv"
+            for run in EVALUATED
+            for difficulty in difficulties_of(run)
+        ],
+        [f"results/tables/accuracy_{model}.csv" for model in EVALUATED_MODELS],
+        rules.tabulate_comparison.output if EVALUATED else [],
+        rules.tabulate_hacked_samples.output if EVALUATED else [],
         [f"results/tables/{name}.csv" for name in mcq_tables],
 
 
@@ -109,5 +116,6 @@ rule plot_all:
         rules.plot_schemes.output,
         rules.plot_simulations.output,
         [f"results/figures/calibration_{run.model}_{run.dataset}.svg" for run in EVALUATED],
+        [f"results/figures/{name}.svg" for name in spectrum_figures],
         [f"results/figures/training_curves_{run.model}_{run.dataset}.svg" for run in settings.runs],
         [f"results/figures/{name}.svg" for name in mcq_figures],

@@ -106,7 +106,7 @@ def test_latex():
     assert len(rows) == 4
     assert table.count("{") == table.count("}")
     assert "25.00%" not in table.replace(r"\%", "")
-    assert table.count(r"\midrule") == 2  # under the heads, and between baselines and schemes
+    assert table.count(r"\midrule") == 3  # under the heads, below baselines, and above the spectrum's schemes
 
 
 def test_read_metrics_names_the_file(tmp_path):

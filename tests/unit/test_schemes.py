@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from candor.schemes import SPECTRUM, Scheme, get
+from candor.schemes import SPECTRUM, Scheme, get, spectrum_place
 from candor.vocabulary import LEVELS, PAPER_SCHEMES, SCHEME_FAMILIES_WITH_K, confidence_of, parse_scheme_name
 
 GRID = confidence_of(np.arange(LEVELS))
@@ -379,3 +379,14 @@ def test_k_must_be_positive():
 def test_a_scheme_can_be_sent_to_another_process():
     scheme = pickle.loads(pickle.dumps(get("overconfidence-4")))
     assert scheme.f(1 / e) == get("overconfidence-4").f(1 / e)
+
+
+def test_the_spectrum_has_a_place_for_every_k_and_none_for_what_is_not_on_it():
+    names = [
+        *("correctness-only", "overconfidence-1000", "overconfidence-20", "overconfidence-0.5", "brier-1"),
+        *("underconfidence-1/2", "underconfidence-4", "underconfidence-30", "brier-log-hybrid"),
+    ]
+    assert sorted({*names}, key=spectrum_place) == names
+    assert sorted({*SPECTRUM}, key=spectrum_place) == list(SPECTRUM)
+    assert [name for name in PAPER_SCHEMES if spectrum_place(name) is None] == list(PAPER_SCHEMES[:5])
+    assert spectrum_place("brier-0.5") is spectrum_place("base-json") is spectrum_place("a scheme of one's own") is None

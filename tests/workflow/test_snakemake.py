@@ -28,6 +28,14 @@ OF_CHOICES = {
     "plot_mcq": 6,
 }
 """Of NonsenseQA under four protocols."""
+OF_REPORT = {
+    "tabulate_confidence_subset": 4,
+    "tabulate_accuracy": 1,
+    "tabulate_comparison": 1,
+    "tabulate_hacked_samples": 1,
+    "plot_spectrum": 3,
+}
+"""Of one model on a dataset of three difficulties."""
 DEMO = {
     **OF_SCHEMES,
     **OF_CHOICES,
@@ -42,6 +50,7 @@ DEMO = {
     "tabulate_confidence_metrics": 1,
     "plot_calibration": 1,
     "plot_training_curves": 1,
+    **OF_REPORT,
     "all": 1,
 }
 GPU_RULES = {"generate_sft_responses", "train_sft", "train_rl", "generate_answers", "generate_mcq_answers"}
@@ -94,6 +103,12 @@ def test_slurm_profile_plans_the_papers_matrix_on_gpus(fresh, run, jobs):
         "tabulate_confidence_metrics": 1,
         "plot_calibration": 7,
         "plot_training_curves": 9,
+        # HotpotQA's test questions are all hard.
+        "tabulate_confidence_subset": 6 * 4 + 1,
+        "tabulate_accuracy": 3,
+        "tabulate_comparison": 1,
+        "tabulate_hacked_samples": 1,
+        "plot_spectrum": 1 + 2 * 3,
         "build_benchmark": 6,
         # For each model six benchmarks under two protocols; two more of NonsenseQA; two with few-shot examples kept; cloze
         # and five label sets of CommonsenseQA.
@@ -133,9 +148,35 @@ def test_every_table_and_figure_of_the_second_paper_is_a_target(fresh, run):
     assert "commonsense_qa_moved_matchers.svg" in several[0]
 
 
+def test_every_table_and_figure_of_the_first_paper_is_a_target(fresh, run):
+    """As docs/confidence_tables.md lists them."""
+    text = (fresh / "docs" / "confidence_tables.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| ((?:table|figure) \d+) \| .*?`((?:tables|figures)/\S+)` \|$", text, re.MULTILINE)
+    shown = [int(name.removeprefix("table ")) for name, _ in listed if name.startswith("table")]
+    assert {1, 2, *range(7, 28), *range(32, 36)} <= set(shown)
+    assert {1, 2, 3, 4, 5, 6} <= {int(name.removeprefix("figure ")) for name, _ in listed if name.startswith("figure")}
+    wanted = {f"results/{path}{'.md' if 'tables/' in path else '.png'}" for _, path in listed}
+    run(fresh, "snakemake", *wanted, "--dry-run", "--configfile", "config/paper.yaml")
+
+
+def test_a_table_of_one_run_needs_that_run_alone(fresh, run):
+    table = "results/tables/confidence_qwen3-4b_deepmath_hard.md"
+    output = run(fresh, "snakemake", table, "--dry-run", "--configfile", "config/paper.yaml").stdout
+    measured = [said for rule, said in blocks(output) if rule == "measure_confidence"]
+    assert len(measured) == 14
+    assert all("results/metrics/qwen3-4b/deepmath/" in said for said in measured)
+
+
+def test_a_model_that_is_only_trained_has_no_table_of_accuracy(fresh, run):
+    for name in ("accuracy_llama3.2-3b", "confidence_llama3.2-3b_bigmath_all"):
+        wanted = (f"results/tables/{name}.csv", "--dry-run", "--configfile", "config/paper.yaml")
+        output = run(fresh, "snakemake", *wanted, fails=True).stdout
+        assert "evaluated; valid: qwen2.5-3b" in output or "is trained only" in output
+
+
 def test_table_alone_runs_what_it_lacks_and_no_figure(fresh, plan):
     assert plan(fresh, TABLE) == without(
-        DEMO, *OF_SCHEMES, *OF_CHOICES, "plot_calibration", "plot_training_curves", "all"
+        DEMO, *OF_SCHEMES, *OF_CHOICES, *OF_REPORT, "plot_calibration", "plot_training_curves", "all"
     )
 
 
@@ -192,6 +233,21 @@ def test_a_hackable_scheme_is_announced_before_rl_and_named_under_the_table(buil
     assert "can be hacked" not in run(copy, "snakemake", "--cores", "1", "--force", "classify_schemes").stdout
 
 
+def test_the_comparison_and_the_samples_of_the_demo(built):
+    copy, _ = built
+    folder = copy / "results" / "tables"
+    assert "none of them of SmolLM2 (135M) Instruct; nothing is compared." in (folder / "comparison.md").read_text()
+    assert (folder / "comparison.csv").read_text().count("\n") == 1
+    page = (folder / "hacked_samples.md").read_text()
+    assert page.count("\n## ") == 1
+    assert "## SmolLM2 (135M) Instruct on HotpotQA-Modified: Brier-2" in page
+    assert page.count("\n### Wrong at confidence ") + page.count("\n### Right at confidence ") == 3
+    tables = sorted(path.name for path in folder.glob("confidence_smollm2*.md"))
+    assert tables == [
+        f"confidence_smollm2-135m-instruct_hotpotqa-modified_{of}.md" for of in ("all", "easy", "hard", "medium")
+    ]
+
+
 def test_a_failed_job_says_why_in_the_log_and_asks_for_more_when_retried(built):
     copy, output = built
     tries = [said for rule, said in blocks(output) if rule == "train_sft"]
@@ -224,10 +280,12 @@ def test_a_new_scheme_plans_its_own_jobs(built, plan, edit, tmp_path):
         "tabulate_confidence_metrics": 1,
         "plot_calibration": 1,
         "plot_training_curves": 1,
+        **OF_REPORT,  # log-1/ln202 can be hacked
         "all": 1,
     }
     assert plan(copy) == added
-    assert plan(copy, TABLE) == without(added, *OF_SCHEMES, "plot_calibration", "plot_training_curves", "all")
+    reports = (*OF_SCHEMES, *OF_REPORT, "plot_calibration", "plot_training_curves", "all")
+    assert plan(copy, TABLE) == without(added, *reports)
 
 
 def test_a_changed_definition_trains_again_under_the_schemes_made_of_it_alone(built, run, plan, edit, tmp_path):
@@ -349,5 +407,6 @@ def test_a_changed_script_runs_again(built, plan, tmp_path):
     shutil.copytree(built[0], copy, symlinks=True)
     script = copy / "scripts" / "measure_confidence.py"
     script.write_text(script.read_text() + "\n# changed\n")
-    rules = ("measure_confidence", "tabulate_confidence_metrics", "plot_calibration", "all")
+    reports = without(OF_REPORT, "tabulate_hacked_samples")
+    rules = ("measure_confidence", "tabulate_confidence_metrics", *reports, "plot_calibration", "all")
     assert plan(copy) == {rule: DEMO[rule] for rule in rules}

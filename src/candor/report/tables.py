@@ -1,4 +1,4 @@
-"""The paper's tables of confidence metrics (7 to 27) from measured numbers: as a frame, and laid out for a page."""
+"""The paper's tables of confidence metrics (7 to 27, 32 to 35) from measured numbers: as a frame, and laid out for a page."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping
@@ -9,6 +9,7 @@ import polars as pl
 
 from candor.confidence.metrics import METRICS, RATES
 from candor.report.layout import LATEX_ESCAPES, Cell, Table, number
+from candor.schemes import spectrum_place
 from candor.tables import TableError
 from candor.vocabulary import BASELINES, DIFFICULTIES, is_scheme_name, parse_scheme_name
 
@@ -37,6 +38,7 @@ CONFIDENCE_METRICS = pl.Schema(
 )
 """Columns of the table: those of the paper's, then the ends of the intervals, the rates and the sizes."""
 
+_HEADS = [Cell(text) for text in ("Model/Reward Scheme", *HEADINGS.values())]
 _BASELINE_LABELS = {"base-json": "Base (JSON)", "base-xml": "Base (XML)", "sft-xml": "SFT (XML)"}
 _FAMILY_LABELS = {
     "correctness-only": "Correctness-only",
@@ -118,20 +120,44 @@ def confidence_metrics(metrics: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
 def confidence_metrics_tables(frame: pl.DataFrame) -> list[Table]:
     """Lay out a frame of CONFIDENCE_METRICS: a table for each model, dataset and difficulty.
 
-    The best figure of a column is bold, the second best underlined; figures that print alike share their place.
+    The best figure of a column is bold, the second best underlined; figures that print alike share their place. Lines
+    part baselines, the spectrum's schemes and all others, as the paper does (F.1).
     """
-    heads = [Cell(text) for text in ("Model/Reward Scheme", *HEADINGS.values())]
     tables = []
     for (model, dataset, difficulty), part in frame.group_by("model", "dataset", "difficulty", maintain_order=True):
         rows: list[list[Cell] | None] = []
         above = None
         for scheme, cells in zip(part["scheme"], _cells(part), strict=True):
-            if above in BASELINES and scheme not in BASELINES:
+            if above is not None and _section(above) != _section(scheme):
                 rows.append(None)
             rows.append([Cell(scheme_label(scheme), latex=scheme_label(scheme, latex=True)), *cells])
             above = scheme
-        tables.append(Table(f"{model} on {dataset}: {_subset(difficulty)}", heads, rows, _note(part)))
+        tables.append(Table(f"{model} on {dataset}: {_subset(difficulty)}", _HEADS, rows, _note(part)))
     return tables
+
+
+def confidence_subset_table(frame: pl.DataFrame, difficulty: str) -> Table:
+    """Lay out one difficulty of one model on one dataset (tables 7 to 27 and 32 to 35, each alone).
+
+    Where it was not measured the table is empty, and says so.
+
+    Args:
+        frame: of CONFIDENCE_METRICS, all of one model on one dataset, not empty.
+        difficulty: `all`, easy, medium or hard.
+    """
+    if tables := confidence_metrics_tables(frame.filter(difficulty=difficulty)):
+        return tables[0]
+    model, dataset = frame.row(0)[:2]
+    note = "Not measured: the test set has no such questions, or no others; see the table of all."
+    return Table(f"{model} on {dataset}: {_subset(difficulty)}", _HEADS, [], note)
+
+
+def marked(metric: str, values: Iterable[float | None]) -> list[Cell]:
+    """Format a column's figures: the best bold, the second best underlined, those that print alike alike."""
+    printed = [None if value is None else round(value, DIGITS) for value in values]
+    places = sorted({_badness(metric, value) for value in printed if value is not None})
+    marks = dict(zip(places, ("best", "second"), strict=False))
+    return [number(value, DIGITS, "" if value is None else marks.get(_badness(metric, value), "")) for value in printed]
 
 
 def _row(measured: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,6 +166,10 @@ def _row(measured: Mapping[str, Any]) -> dict[str, Any]:
         **{f"{metric}_{end}": measured[metric][end] for metric in METRICS for end in ("low", "high")},
         **{name: measured[name] for name in ("n_questions", "n_samples")},
     }
+
+
+def _section(scheme: str) -> str:
+    return "baseline" if scheme in BASELINES else "spectrum" if spectrum_place(scheme) else "other"
 
 
 def _subset(difficulty: str) -> str:
@@ -155,18 +185,7 @@ def _note(part: pl.DataFrame) -> str:
 
 def _cells(part: pl.DataFrame) -> list[tuple[Cell, ...]]:
     """Format the figures of a table, row by row."""
-    columns = []
-    for metric in HEADINGS:
-        printed = [None if value is None else round(value, DIGITS) for value in part[metric]]
-        places = sorted({_badness(metric, value) for value in printed if value is not None})
-        marks = dict(zip(places, ("best", "second"), strict=False))
-        columns.append(
-            [
-                number(value, DIGITS, "" if value is None else marks.get(_badness(metric, value), ""))
-                for value in printed
-            ]
-        )
-    return list(zip(*columns, strict=True))
+    return list(zip(*(marked(metric, part[metric]) for metric in HEADINGS), strict=True))
 
 
 def _badness(metric: str, value: float) -> float:

@@ -4,9 +4,9 @@ Pure functions of numbers: no model, no files. `docs/schemes.md` says how a sche
 """
 
 from candor.schemes.construction import build
-from candor.schemes.named import SPECTRUM, get
+from candor.schemes.named import SPECTRUM, get, spectrum_place
 from candor.schemes.scheme import Scheme
 from candor.schemes.theory import Classification, classify
 from candor.schemes.witnesses import Witness
 
-__all__ = ["SPECTRUM", "Classification", "Scheme", "Witness", "build", "classify", "get"]
+__all__ = ["SPECTRUM", "Classification", "Scheme", "Witness", "build", "classify", "get", "spectrum_place"]

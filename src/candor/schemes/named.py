@@ -19,7 +19,7 @@ from numpy.polynomial.polynomial import polyval
 from numpy.typing import ArrayLike, NDArray
 
 from candor.schemes.scheme import Named, Rewards, Scheme, checked
-from candor.vocabulary import parse_scheme_name
+from candor.vocabulary import is_scheme_name, parse_scheme_name
 
 SPECTRUM = (
     "correctness-only",
@@ -45,6 +45,27 @@ def get(name: str) -> Scheme:
     family, k = parse_scheme_name(name)
     f, g = (partial(_evaluate, _TABLE_1[family], k, which) for which in (0, 1))
     return Scheme(name, f, g, Named(family, k))
+
+
+def spectrum_place(name: str) -> tuple[int, float] | None:
+    """Return what sorts schemes along the spectrum from its overconfident end (section 3.4), for every k.
+
+    None for one that is not on it: it is hackable, is brier-k for k < 1, or has no name of table 1.
+    """
+    family, k = parse_scheme_name(name) if is_scheme_name(name) else ("", None)
+    match family:
+        case "correctness-only":
+            return 0, 0.0
+        case "overconfidence":
+            return 1, -k
+        case "brier" if k == 1:
+            return 2, 0.0
+        case "underconfidence":
+            return 3, k
+        case "brier-log-hybrid":
+            return 4, 0.0
+        case _:
+            return None
 
 
 def normalisation(family: str, k: float) -> float:
