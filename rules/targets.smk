@@ -100,6 +100,7 @@ rule tabulate_all:
     input:
         rules.tabulate_scheme_properties.output,
         rules.tabulate_confidence_metrics.output if EVALUATED else [],
+        [f"results/tables/{name}.csv" for name in training_tables],
         [f"results/tables/{name}.csv" for name in mcq_tables],
 
 
@@ -109,5 +110,9 @@ rule plot_all:
         rules.plot_schemes.output,
         rules.plot_simulations.output,
         [f"results/figures/calibration_{run.model}_{run.dataset}.svg" for run in EVALUATED],
-        [f"results/figures/training_curves_{run.model}_{run.dataset}.svg" for run in settings.runs],
+        [
+            f"results/figures/training_{kind}_{run.model}_{run.dataset}.svg"
+            for run in settings.runs
+            for kind in training_figures_of(run)
+        ],
         [f"results/figures/{name}.svg" for name in mcq_figures],
