@@ -88,8 +88,8 @@ def load(
     tokenizer = getattr(tokenizer, "tokenizer", tokenizer)
     ids = [tokenizer.eos_token_id]
     for token in end_of_turn:
-        index = tokenizer.convert_tokens_to_ids(token)
-        if index is None or index == tokenizer.unk_token_id:
+        index = tokenizer.get_vocab().get(token)  # the unknown token may itself be one that ends a turn
+        if index is None:
             raise ValueError(f"end_of_turn: {folder} has no token {token!r}")
         ids.append(index)
     # TRL reads from here which tokens end an output; one that ends in another would count as truncated.

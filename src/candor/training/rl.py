@@ -161,6 +161,7 @@ def train(
     with tables.replacing(adapter) as folder:
         save_adapter(trainer.model, tokenizer, folder)
     facts = {"questions": len(prompts), "started_from": "base" if start is None else "sft"}
+    facts["stop_token_ids"] = trainer.eos_token_ids
     tables.write_json(effective(trainer, {**settings, **limits}, **facts), effective_settings)
     tables.write(frame, training_log, tables.TRAINING_LOG)
 
