@@ -29,6 +29,7 @@ include: "rules/grade.smk"  # answer, confidence and correctness read from it
 include: "rules/measure.smk"  # accuracy, calibration and their intervals
 include: "rules/tabulate.smk"  # tables
 include: "rules/plot.smk"  # figures
+include: "rules/training_report.smk"  # tables and figures of training, and what its watchers found
 include: "rules/mcq.smk"  # multiple choice: benchmarks, and answers as raw text
 include: "rules/mcq_read.smk"  # the options that were chosen, and metrics over the runs
 include: "rules/mcq_report.smk"  # tables and figures

@@ -107,6 +107,7 @@ rule tabulate_all:
         [f"results/tables/accuracy_{model}.csv" for model in EVALUATED_MODELS],
         rules.tabulate_comparison.output if EVALUATED else [],
         rules.tabulate_hacked_samples.output if EVALUATED else [],
+        [f"results/tables/{name}.csv" for name in training_tables],
         [f"results/tables/{name}.csv" for name in mcq_tables],
 
 
@@ -117,5 +118,9 @@ rule plot_all:
         rules.plot_simulations.output,
         [f"results/figures/calibration_{run.model}_{run.dataset}.svg" for run in EVALUATED],
         [f"results/figures/{name}.svg" for name in spectrum_figures],
-        [f"results/figures/training_curves_{run.model}_{run.dataset}.svg" for run in settings.runs],
+        [
+            f"results/figures/training_{kind}_{run.model}_{run.dataset}.svg"
+            for run in settings.runs
+            for kind in training_figures_of(run)
+        ],
         [f"results/figures/{name}.svg" for name in mcq_figures],

@@ -64,7 +64,9 @@ def sft_command(folder: Path, model, questions, responses) -> list[str]:
     )
 
 
-def rl_command(folder: Path, model, questions, scheme="brier-1", **changes) -> list[str]:
+def rl_command(
+    folder: Path, model, questions, scheme="brier-1", format="xml", end_of_turn=(), max_tokens=12, **changes
+) -> list[str]:
     rl = Rl(
         start="base",
         loss="dr_grpo",
@@ -78,8 +80,9 @@ def rl_command(folder: Path, model, questions, scheme="brier-1", **changes) -> l
         checkpoint_steps=1,
         mask_truncated=False,
     ).model_copy(update=changes)
-    settings = {"model": MODEL, "rl": rl.model_dump(), "format": "xml", "json_prompt": "original", "schemes": {}}
-    settings |= {"json_answer_limit": None, "grader": "rouge-1", "max_tokens": 12, "max_prompt_tokens": 512}
+    settings = {"model": MODEL | {"end_of_turn": list(end_of_turn)}, "rl": rl.model_dump(), "format": format}
+    settings |= {"json_prompt": "original", "json_answer_limit": 20, "schemes": {}, "grader": "rouge-1"}
+    settings |= {"max_tokens": max_tokens, "max_prompt_tokens": 512}
     return command(
         "train_rl.py", folder, model=model, questions=questions, scheme=scheme, attempt=1, settings=json.dumps(settings)
     )
@@ -140,8 +143,12 @@ def test_sft_killed_after_a_checkpoint_ends_with_every_step(sft_folder):
     assert effective["trainer"]["learning_rate"] == 2e-4
 
 
+# Of twelve tokens at least one is nearly always among these; as "Gemma's" `<turn|>`, they end an output beside its eos.
+FREQUENT = [",", ".", "Ġthe", "Ġa", "Ġand", "Ġof", "Ġto", "Ġin", "Ċ", "Ġis"]
+
+
 def test_rl_killed_after_a_checkpoint_ends_with_every_step(tmp_path, model_folder, questions):
-    arguments = rl_command(tmp_path, model_folder, questions)
+    arguments = rl_command(tmp_path, model_folder, questions, end_of_turn=FREQUENT)
     kill_after_first_checkpoint(arguments, tmp_path / "work")
     result = run(arguments)
     assert result.returncode == 0, result.stderr
@@ -152,7 +159,11 @@ def test_rl_killed_after_a_checkpoint_ends_with_every_step(tmp_path, model_folde
         assert log[column].null_count() == 0, column
     assert log["accuracy_easy"].to_list() == log["accuracy"].to_list()
     assert log["accuracy_hard"].null_count() == 3
-    trainer = json.loads((tmp_path / "effective.json").read_text())["trainer"]
+    assert log["truncation_rate"].mean() < 1  # an output that ends in another token than the eos is whole
+    assert log["length"].mean() < 12
+    effective = json.loads((tmp_path / "effective.json").read_text())
+    assert len(effective["stop_token_ids"]) == 1 + len(FREQUENT)
+    trainer = effective["trainer"]
     expected = {
         "loss_type": "dr_grpo",
         "scale_rewards": "none",
@@ -171,13 +182,15 @@ def test_rl_killed_after_a_checkpoint_ends_with_every_step(tmp_path, model_folde
 
 def test_dapo_goes_on_from_the_sft_adapter(tmp_path, model_folder, questions, sft_folder):
     # With so small a learning rate the adapter that comes out is the one that went in.
-    changes = {"loss": "dapo", "steps": 1, "epsilon_high": 0.28, "learning_rate": 1e-12}
+    changes = {"loss": "dapo", "steps": 1, "epsilon_high": 0.28, "learning_rate": 1e-12, "enforce_format": True}
     arguments = rl_command(tmp_path, model_folder, questions, **changes)
     result = run([*arguments, "--start", str(sft_folder / "adapter")])
     assert result.returncode == 0, result.stderr
     effective = json.loads((tmp_path / "effective.json").read_text())
     assert (effective["trainer"]["loss_type"], effective["trainer"]["epsilon_high"]) == ("dapo", 0.28)
     assert effective["started_from"] == "sft"
+    # However short, what the enforcer guides begins with the first tag, which earns 0.1.
+    assert tables.read(tmp_path / "log.parquet", tables.TRAINING_LOG)["format_reward"].item() >= 0.1 - 1e-9
     from safetensors.torch import load_file
 
     before = load_file(sft_folder / "adapter" / "adapter_model.safetensors")
@@ -186,15 +199,40 @@ def test_dapo_goes_on_from_the_sft_adapter(tmp_path, model_folder, questions, sf
     assert all((before[name] - after[name]).abs().max() < 1e-6 for name in before)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"enforce_format": True}, "rl.enforce_format: guided sampling in RL needs vLLM on a GPU"),
-        ({"questions_per_step": 8}, "4 train questions are fewer than rl.questions_per_step 8"),
-    ],
-)
-def test_what_cannot_be_had_is_one_line(tmp_path, model_folder, questions, changes, message):
-    result = run(rl_command(tmp_path, model_folder, questions, **changes))
+def test_dapo_in_enforced_json_from_the_base_model(tmp_path, model_folder, questions):
+    """What Qwen 3 and Gemma 4 go through, in small."""
+    changes = {"loss": "dapo", "steps": 1, "epsilon_high": 0.28, "enforce_format": True}
+    changes |= {"json_format_reward": 5.0, "repair_json": True, "mask_truncated": True}
+    changes |= {"format": "json", "end_of_turn": ["<|endoftext|>"], "max_tokens": 128}
+    result = run(rl_command(tmp_path, model_folder, questions, "underconfidence-4", **changes))
+    assert result.returncode == 0, result.stderr
+    log = tables.read(tmp_path / "log.parquet", tables.TRAINING_LOG)
+    # Every output that is not cut off obeys the format, and is rewarded for it.
+    assert log["format_rate"].item() >= 1 - log["truncation_rate"].item() > 0
+    assert log["format_reward"].item() == pytest.approx(5 * log["format_rate"].item())
+    assert log["confidence"].item() is not None
+    effective = json.loads((tmp_path / "effective.json").read_text())
+    expected = {
+        "loss_type": "dapo",
+        "scale_rewards": "none",
+        "epsilon": 0.2,
+        "epsilon_high": 0.28,
+        "mask_truncated_completions": True,
+        "importance_sampling_level": "sequence",
+        "entropy_coef": 0.0,
+        "delta": None,
+        "generation_kwargs": None,
+        "use_vllm": False,
+    }
+    assert {name: effective["trainer"][name] for name in expected} == expected
+    assert effective["started_from"] == "base"
+    assert effective["settings"]["rl"]["json_format_reward"] == 5.0
+    assert len(effective["stop_token_ids"]) == 2
+
+
+def test_too_few_questions_are_one_line(tmp_path, model_folder, questions):
+    result = run(rl_command(tmp_path, model_folder, questions, questions_per_step=8))
     assert result.returncode == 1
-    assert result.stderr.splitlines()[-1].startswith(f"train_rl: {message}")
+    message = "train_rl: 4 train questions are fewer than rl.questions_per_step 8"
+    assert result.stderr.splitlines()[-1].startswith(message)
     assert not list(tmp_path.iterdir())

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from candor.confidence.metrics import METRICS, RATES, calibration_bins
-from candor.report.figures import plot_calibration, plot_training_curves, save, smooth
+from candor.report.figures import plot_calibration, save
 from candor.report.layout import latex, markdown
 from candor.report.tables import (
     CONFIDENCE_METRICS,
@@ -19,8 +19,7 @@ from candor.report.tables import (
     read_metrics,
     scheme_label,
 )
-from candor.tables import GRADES, TRAINING_LOG, TableError, write, write_json
-from candor.vocabulary import PAPER_SCHEMES
+from candor.tables import GRADES, TableError, write, write_json
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 
@@ -117,35 +116,6 @@ def test_read_metrics_names_the_file(tmp_path):
             read_metrics([tmp_path / name])
 
 
-def test_smoothing_begins_at_one_half_at_step_10():
-    assert smooth([1.0] * 10) == []
-    assert smooth([1.0] * 11) == [0.5]
-    assert smooth([0.0] * 11 + [1.0, None, 0.0]) == pytest.approx([0.5, 0.6, 0.6, 0.48])
-
-
-def log(steps):
-    columns = {name: np.linspace(0, 1, steps) for name in TRAINING_LOG.names()}
-    return pl.DataFrame(columns | {"step": np.arange(1, steps + 1)}).cast(dict(TRAINING_LOG))
-
-
-def test_training_curves():
-    figure = plot_training_curves({name: log(50) for name in PAPER_SCHEMES}, hackable=PAPER_SCHEMES[:5])
-    left, right = figure.axes
-    looks = [(line.get_color(), line.get_linestyle()) for line in left.lines]
-    assert len(set(looks)) == len(PAPER_SCHEMES)
-    assert looks == [(line.get_color(), line.get_linestyle()) for line in right.lines]
-    assert list(left.lines[0].get_xdata()) == list(range(10, 50))
-    assert left.lines[0].get_ydata()[0] == 0.5
-
-
-def test_short_training_is_shown_whole_and_says_so():
-    axis = plot_training_curves({"brier-1": log(6).reverse(), "log-1": log(30)}, hackable=()).axes[0]
-    assert list(axis.lines[0].get_xdata()) == list(range(6))
-    assert list(axis.lines[0].get_ydata()) == pytest.approx(np.linspace(0, 1, 6))
-    assert axis.lines[1].get_linestyle() == "-"
-    assert "not smoothed" in axis.get_xlabel()
-
-
 def test_calibration_plot():
     figure = plot_calibration(RUNS)
     axis = figure.axes[0]
@@ -161,8 +131,6 @@ def test_figures_refuse_what_they_cannot_show():
         plot_calibration([RUNS[0], metrics("log-1", (0.1,) * 6, model="C")])
     with pytest.raises(ValueError, match="'hard' was not measured"):
         plot_calibration(RUNS, difficulty="hard")
-    with pytest.raises(ValueError, match="no training step"):
-        plot_training_curves({"log-1": log(0)}, hackable=())
 
 
 def test_figures_are_the_same_bytes_again(tmp_path):
@@ -247,23 +215,21 @@ def test_scripts_from_grades_to_tables_and_figures(tmp_path):
         "M",
     )
     assert (done.returncode, done.stderr) == (0, "")
-    write(log(40), tmp_path / "log.parquet", TRAINING_LOG)
-    figure = ("--svg", tmp_path / "r.svg", "--png", tmp_path / "r.png", "--title", "M")
-    done = run("plot_training_curves", "--logs", tmp_path / "log.parquet", "--names", "log-1", *figure)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert all((tmp_path / name).stat().st_size for name in ("c.svg", "c.png", "r.svg", "r.png"))
+    assert all((tmp_path / name).stat().st_size for name in ("c.svg", "c.png"))
 
 
 def test_a_script_that_fails_says_why_in_one_line_and_leaves_nothing(tmp_path):
     write_json({"model": "M"}, tmp_path / "m.json")
-    figure = ("--svg", tmp_path / "c.svg", "--png", tmp_path / "c.png")
-    for script, arguments in (
-        ("plot_calibration", ("--metrics", tmp_path / "m.json", *figure)),
-        ("plot_training_curves", ("--logs", tmp_path / "absent.parquet", "--names", "log-1", *figure)),
-        ("plot_training_curves", ("--logs", "a", "b", "--names", "log-1", *figure)),
-    ):
-        done = run(script, *arguments)
-        assert done.returncode == 1
-        assert done.stderr.count("\n") == 1
-        assert done.stderr.startswith(script)
+    done = run(
+        "plot_calibration",
+        "--metrics",
+        tmp_path / "m.json",
+        "--svg",
+        tmp_path / "c.svg",
+        "--png",
+        tmp_path / "c.png",
+    )
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("plot_calibration")
     assert [path.name for path in tmp_path.iterdir()] == ["m.json"]

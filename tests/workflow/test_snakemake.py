@@ -4,6 +4,7 @@ import re
 import shutil
 from pathlib import Path
 
+import polars as pl
 import pytest
 import yaml
 
@@ -28,6 +29,8 @@ OF_CHOICES = {
     "plot_mcq": 6,
 }
 """Of NonsenseQA under four protocols."""
+OF_TRAINING = {"tabulate_training": 4, "plot_training": 2}
+"""Of one run without reruns."""
 OF_REPORT = {
     "tabulate_confidence_subset": 4,
     "tabulate_accuracy": 1,
@@ -49,7 +52,7 @@ DEMO = {
     "measure_confidence": VARIANTS,
     "tabulate_confidence_metrics": 1,
     "plot_calibration": 1,
-    "plot_training_curves": 1,
+    **OF_TRAINING,
     **OF_REPORT,
     "all": 1,
 }
@@ -95,20 +98,23 @@ def test_slurm_profile_plans_the_papers_matrix_on_gpus(fresh, run, jobs):
         "generate_sft_responses": 6,
         "train_sft": 6,
         # 13 schemes in each of 7 evaluated runs; 4 and 8 schemes for the Llamas, which are only trained.
-        "train_rl": 7 * 13 + 4 + 8,
+        # Three schemes of Qwen 2.5 and one of Gemma 4 are trained twice (figures 7 and 10).
+        "train_rl": 7 * 13 + 4 + 8 + 3 + 1,
         # Beside the schemes: three baselines with Qwen 2.5, one with Qwen 3 and Gemma 4.
         "generate_answers": 7 * 13 + 4 * 3 + 3,
         "grade_answers": 7 * 13 + 4 * 3 + 3,
         "measure_confidence": 7 * 13 + 4 * 3 + 3,
         "tabulate_confidence_metrics": 1,
         "plot_calibration": 7,
-        "plot_training_curves": 9,
         # HotpotQA's test questions are all hard.
         "tabulate_confidence_subset": 6 * 4 + 1,
         "tabulate_accuracy": 3,
         "tabulate_comparison": 1,
         "tabulate_hacked_samples": 1,
         "plot_spectrum": 1 + 2 * 3,
+        "tabulate_training": 4,
+        # Two of each run's training, two more of the two runs with reruns.
+        "plot_training": 2 * 9 + 2 * 2,
         "build_benchmark": 6,
         # For each model six benchmarks under two protocols; two more of NonsenseQA; two with few-shot examples kept; cloze
         # and five label sets of CommonsenseQA.
@@ -128,9 +134,16 @@ def test_slurm_profile_plans_the_papers_matrix_on_gpus(fresh, run, jobs):
         if rule == "train_rl" and "qwen2.5-3b" in said:  # 48 GiB and 72 hours in the configuration
             assert "mem_mb=49152" in said
             assert "runtime=4320" in said
-    # The rerun of a run that went astray is what is evaluated (figure 7).
-    assert "results/rl/qwen2.5-3b/hotpotqa-modified/brier-1/2/adapter" in output
-    assert "results/rl/qwen2.5-3b/hotpotqa-modified/brier-1/1/adapter" not in output
+    # The rerun of a run that went astray is what is evaluated (figure 7); the other is trained, watched and drawn.
+    (evaluated,) = (
+        said
+        for rule, said in blocks(output)
+        if rule == "generate_answers"
+        and "variant=brier-1\n" in said
+        and "model=qwen2.5-3b, dataset=hotpotqa-modified" in said
+    )
+    assert "results/rl/qwen2.5-3b/hotpotqa-modified/brier-1/2/adapter" in evaluated
+    assert "brier-1/1/" not in evaluated
 
 
 def test_every_table_and_figure_of_the_second_paper_is_a_target(fresh, run):
@@ -176,7 +189,7 @@ def test_a_model_that_is_only_trained_has_no_table_of_accuracy(fresh, run):
 
 def test_table_alone_runs_what_it_lacks_and_no_figure(fresh, plan):
     assert plan(fresh, TABLE) == without(
-        DEMO, *OF_SCHEMES, *OF_CHOICES, *OF_REPORT, "plot_calibration", "plot_training_curves", "all"
+        DEMO, *OF_SCHEMES, *OF_CHOICES, *OF_TRAINING, *OF_REPORT, "plot_calibration", "all"
     )
 
 
@@ -279,12 +292,13 @@ def test_a_new_scheme_plans_its_own_jobs(built, plan, edit, tmp_path):
         "measure_confidence": 1,
         "tabulate_confidence_metrics": 1,
         "plot_calibration": 1,
-        "plot_training_curves": 1,
+        "tabulate_training": 1,
+        "plot_training": 2,
         **OF_REPORT,  # log-1/ln202 can be hacked
         "all": 1,
     }
     assert plan(copy) == added
-    reports = (*OF_SCHEMES, *OF_REPORT, "plot_calibration", "plot_training_curves", "all")
+    reports = (*OF_SCHEMES, *OF_TRAINING, *OF_REPORT, "plot_calibration", "all")
     assert plan(copy, TABLE) == without(added, *reports)
 
 
@@ -320,7 +334,7 @@ def test_a_changed_setting_reaches_its_stage_and_what_follows_only(built, plan, 
 
     edit(copy, change)
     assert plan(copy) == without(
-        DEMO,
+        DEMO | {"tabulate_training": 1},  # what its watchers found: one of them looks at the evaluation
         *OF_SCHEMES,
         *OF_CHOICES,
         "build_dataset",
@@ -328,7 +342,7 @@ def test_a_changed_setting_reaches_its_stage_and_what_follows_only(built, plan, 
         "generate_sft_responses",
         "train_sft",
         "train_rl",
-        "plot_training_curves",
+        "plot_training",
     )
 
 
@@ -409,4 +423,38 @@ def test_a_changed_script_runs_again(built, plan, tmp_path):
     script.write_text(script.read_text() + "\n# changed\n")
     reports = without(OF_REPORT, "tabulate_hacked_samples")
     rules = ("measure_confidence", "tabulate_confidence_metrics", *reports, "plot_calibration", "all")
-    assert plan(copy) == {rule: DEMO[rule] for rule in rules}
+    assert plan(copy) == {rule: DEMO[rule] for rule in rules} | {"tabulate_training": 1}
+
+
+def test_figures_of_training_are_targets_of_their_own(fresh, plan, run):
+    """Figure 8 needs no evaluation; figure 10 the attempts at the one scheme of which there are two, and no more."""
+    paper = ("--configfile", "config/paper.yaml")
+    planned = plan(fresh, "results/figures/training_loss_llama3.2-3b_bigmath.png", *paper)
+    assert (planned["train_rl"], planned["plot_training"]) == (4, 1)
+    assert "generate_answers" not in planned
+    name = "training_collapse_gemma4-e2b_hotpotqa-modified"
+    assert plan(fresh, f"results/figures/{name}.svg", *paper)["train_rl"] == 2
+    missing = "results/figures/training_attempts_qwen3-4b_deepmath.svg"
+    output = run(fresh, "snakemake", missing, "--dry-run", *paper, fails=True).stdout
+    assert "one attempt at each scheme; valid figures of its training: curves, loss" in output
+
+
+def test_the_tables_of_settings_need_no_run_and_are_as_printed(clone, run):
+    copy = clone("settings")
+    names = {"rl_hyperparameters": "confidence_rl_hyperparameters", "sampling_parameters": "confidence_sampling"}
+    targets = [f"results/tables/{name}.csv" for name in names]
+    run(copy, "snakemake", "--cores", "1", *targets, "--configfile", "config/paper.yaml")
+    for name, printed in names.items():
+        expected = pl.read_csv(copy / "resources" / "paper_tables" / f"{printed}.csv", infer_schema=False).drop("table")
+        built = pl.read_csv(copy / "results" / "tables" / f"{name}.csv", infer_schema=False)
+        assert built.columns == expected.columns
+        figures = [column for column in built.columns if column not in ("model", "dataset")]
+        built, expected = (frame.with_columns(pl.col(figures).cast(pl.Float64)) for frame in (built, expected))
+        # Table 5 is without the two Llamas of I.2, table 6 ends with the judges.
+        judges = expected["model"].is_in(["GPT-OSS-20B", "Qwen 3 (30B-A3B) FP8"])
+        ours = built.filter(pl.col("model").is_in(expected["model"].implode()))
+        assert ours.filter(~ours["model"].is_in(["GPT-OSS-20B", "Qwen 3 (30B-A3B) FP8"])).equals(
+            expected.filter(~judges)
+        )
+        others = set(built["model"]) - set(expected["model"])
+        assert others == ({"Llama 3.2 (3B) Instruct", "Llama 3.1 (8B) Instruct"} if "rl" in name else set())

@@ -17,7 +17,7 @@ import polars as pl
 
 from candor import tables
 from candor.answers import json as json_format
-from candor.answers import xml as xml_format
+from candor.answers.enforcing import enforcement
 from candor.confidence.grading import read_answer_probe, read_output
 from candor.confidence.prompts import ANSWER_PREFIX, CONFIDENCE_PROBE, answer_probe, messages
 from candor.config import Evaluation, Sampling
@@ -53,11 +53,7 @@ class Asking:
 
     def enforcement(self) -> dict[str, Any] | None:
         """Return what the engine enforces."""
-        if not self.enforce_format:
-            return None
-        if self.format == "json":
-            return {"json": json_format.schema(self.json_answer_limit)}
-        return {"grammar": xml_format.grammar()}
+        return enforcement(self.format, self.json_answer_limit) if self.enforce_format else None
 
 
 def context_length(asking: Asking, evaluation: Evaluation | None = None) -> int:

@@ -1,4 +1,4 @@
-"""The paper's figures from measured numbers: calibration (figure 2) and training curves (figure 6)."""
+"""The paper's calibration plots (figure 2), and what all figures share."""
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import cycle
@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
@@ -16,13 +15,6 @@ from candor.tables import replacing
 
 # Okabe and Ito's colours, told apart with any colour vision; their yellow is too pale for a line on white.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#7F7F7F")
-
-SMOOTHING = 0.2
-SMOOTHING_START = 0.5
-FIRST_STEP = 10
-"""The step, counted from 0, at which smoothed curves begin (figure 6)."""
-SHORT_RUN = 30
-"""Runs of at most so many steps are shown whole and as they are: ten steps of a short run are too many to hide."""
 
 STYLE = {
     "font.size": 9,
@@ -76,39 +68,6 @@ def plot_calibration(metrics: Sequence[Mapping[str, Any]], title: str = "", diff
     return figure
 
 
-def plot_training_curves(logs: Mapping[str, pl.DataFrame], hackable: Collection[str], title: str = "") -> Figure:
-    """Plot accuracy (left) and mean confidence (right) in training, a line for each scheme (figure 6).
-
-    The curves are smoothed as the paper's are: exponentially with factor 0.2, from 0.5 at step 10 (counted from 0). A
-    figure whose runs all have at most 30 steps shows them whole and not smoothed, and its axis says so. Hackable
-    schemes are dotted.
-
-    Args:
-        logs: a frame of `tables.TRAINING_LOG` for each scheme's name.
-        hackable: names of the hackable ones (`schemes.classify` tells); they are dotted.
-        title: above the panels.
-
-    Raises:
-        ValueError: there is nothing to plot.
-    """
-    if not logs or all(log.is_empty() for log in logs.values()):
-        raise ValueError("no training step to plot")
-    short = max(log.height for log in logs.values()) <= SHORT_RUN
-    looks = line_looks(logs, hackable)
-    marker = {"marker": "o", "markersize": 3} if short else {}
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(9.6, 3.4), layout="constrained")
-        panels = figure.subplots(1, 2, sharex=True)
-        for axis, column in zip(panels, ("accuracy", "confidence"), strict=True):
-            for name, log in logs.items():
-                steps, values = _curve(log.sort("step"), column, short)
-                axis.plot(steps, values, **looks[name], **marker)
-            axis.set(xlabel=_STEP_LABELS[short], ylabel=f"Training {column}", ylim=(-0.02, 1.02))
-        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center", frameon=False)
-        figure.suptitle(title, fontsize=10)
-    return figure
-
-
 def line_looks(names: Collection[str], dotted: Collection[str]) -> dict[str, dict[str, Any]]:
     """Give each scheme's line a look and a label. Where there are not enough colours, they are counted apart for solid and
     dotted lines, so that the 13 schemes of the paper are 13 looks."""
@@ -126,17 +85,6 @@ def line_looks(names: Collection[str], dotted: Collection[str]) -> dict[str, dic
     }
 
 
-def smooth(values: Sequence[float | None]) -> list[float]:
-    """Smooth a run's values, one for each step from 0 (figure 6): 0.5 at step 10, then 0.2 of each new value enters.
-
-    A step without a value leaves the curve where it was. The result begins at step 10; of a shorter run it is empty.
-    """
-    smoothed = [SMOOTHING_START] if len(values) > FIRST_STEP else []
-    for value in values[FIRST_STEP + 1 :]:
-        smoothed.append(smoothed[-1] if value is None else SMOOTHING * value + (1 - SMOOTHING) * smoothed[-1])
-    return smoothed
-
-
 def save(figure: Figure, *paths: str | Path) -> None:
     """Write a figure in the formats that the names end in (PNG: 200 dots per inch), each whole or not at all and free of
     dates."""
@@ -148,14 +96,7 @@ def save(figure: Figure, *paths: str | Path) -> None:
                 figure.savefig(temporary, format=kind, dpi=200, metadata={date: None} if date else None)
 
 
-_STEP_LABELS = {True: "Step, from 0 (short runs, not smoothed)", False: "Step, from 0 (smoothed)"}
 _UNIT = (-0.06, 1.06)  # points at 0 and 1, and their labels, stay whole
-
-
-def _curve(log: pl.DataFrame, column: str, short: bool) -> tuple[list[int], list[float | None]]:
-    steps = [step - 1 for step in log["step"]]
-    values = log[column].to_list()
-    return (steps, values) if short else (steps[FIRST_STEP:], smooth(values))
 
 
 def _label_bin(axis: Axes, each: Mapping[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """The log of a training run, one row a step, kept on disk so that a killed run loses none of it."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -23,7 +24,7 @@ class StepLog:
             try:
                 row = json.loads(line)
             except json.JSONDecodeError:
-                continue  # the run was killed in the middle of the line; its step is run again
+                continue  # blank, or the run was killed in the middle of the line and its step is run again
             rows[row["step"]] = row
         return rows
 
@@ -40,8 +41,16 @@ class StepLog:
             [{name: rows[step].get(name) for name in schema} for step in range(1, steps + 1)], schema=schema
         )
 
-    def callback(self):
-        """Return the callback for the trainer; made here so that this module imports without transformers."""
+    def append(self, row: dict) -> None:
+        """Write the row of a step. It begins a line of its own, also where a killed run left half a one."""
+        with self.path.open("a", encoding="utf-8") as stream:
+            stream.write("\n" + json.dumps({key: _number(value) for key, value in row.items()}) + "\n")
+
+    def callback(self, after_step: Callable[[int], None] = lambda step: None):
+        """Return the callback for the trainer; made here so that this module imports without transformers.
+
+        `after_step` is called with the step's number once its row is written; what it raises ends the training.
+        """
         from transformers import TrainerCallback
 
         log = self
@@ -50,17 +59,18 @@ class StepLog:
             def on_log(self, args, state, control, logs=None, **kwargs):
                 if logs is None or "loss" not in logs:
                     return  # the summary at the end
-                row = {
-                    "step": state.global_step,
-                    "loss": logs["loss"],
-                    "gradient_norm": logs.get("grad_norm"),
-                    "learning_rate": logs.get("learning_rate"),
-                    "length": logs.get("completions/mean_length"),
-                    "truncation_rate": logs.get("completions/clipped_ratio"),
-                    **log.extra,
-                }
-                with log.path.open("a", encoding="utf-8") as stream:
-                    stream.write(json.dumps({key: _number(value) for key, value in row.items()}) + "\n")
+                log.append(
+                    {
+                        "step": state.global_step,
+                        "loss": logs["loss"],
+                        "gradient_norm": logs.get("grad_norm"),
+                        "learning_rate": logs.get("learning_rate"),
+                        "length": logs.get("completions/mean_length"),
+                        "truncation_rate": logs.get("completions/clipped_ratio"),
+                        **log.extra,
+                    }
+                )
+                after_step(state.global_step)
 
         return WriteStep()
 

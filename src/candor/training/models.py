@@ -84,10 +84,12 @@ def load(
         adapter = [key for key in result.missing_keys if "lora_" in key]
         if adapter or result.unexpected_keys:
             raise ValueError(f"{start}: this adapter has other layers than the configured one; train it again")
+    # Of a model that also takes images it is a processor, which reads a text otherwise; all of ours is text.
+    tokenizer = getattr(tokenizer, "tokenizer", tokenizer)
     ids = [tokenizer.eos_token_id]
     for token in end_of_turn:
-        index = tokenizer.convert_tokens_to_ids(token)
-        if index is None or index == tokenizer.unk_token_id:
+        index = tokenizer.get_vocab().get(token)  # the unknown token may itself be one that ends a turn
+        if index is None:
             raise ValueError(f"end_of_turn: {folder} has no token {token!r}")
         ids.append(index)
     # TRL reads from here which tokens end an output; one that ends in another would count as truncated.

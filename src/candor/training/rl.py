@@ -1,16 +1,19 @@
 """Reinforcement learning with a confidence reward scheme: Dr GRPO or DAPO (paper E.5)."""
 
-import json as json_text
+import logging
 import os
+from collections.abc import Callable
 
 import numpy as np
 
 from candor import tables
-from candor.answers import json
+from candor.answers.enforcing import enforcement
 from candor.config import Rl
 from candor.grading.graders import open_grader
 from candor.schemes import build
+from candor.training import watchers
 from candor.training.checkpoints import open_work_folder
+from candor.training.enforcing import enforce_sampling
 from candor.training.logs import StepLog
 from candor.training.models import check_lengths, effective, import_unsloth, load, save_adapter, trainer_arguments
 from candor.training.rewards import Rewards, reward
@@ -63,15 +66,14 @@ def train(
         adapter, training_log, effective_settings: what is written.
 
     Raises:
-        ValueError: a prompt is too long, there are fewer questions than a step takes, or the settings cannot be had.
+        ValueError: a prompt is too long, there are fewer questions than a step takes, or the reward has been the same for
+            many steps from the first one on (`watchers.fails`).
     """
     if len(prompts) < rl.questions_per_step:
         raise ValueError(f"{len(prompts)} train questions are fewer than rl.questions_per_step {rl.questions_per_step}")
     on_cpu = model["device"] == "cpu"
-    if rl.enforce_format and on_cpu:
-        raise ValueError("rl.enforce_format: guided sampling in RL needs vLLM on a GPU; set it to false on a CPU")
     settings = {"rl": rl.model_dump(), "model": model, "scheme": scheme, "format": format, "grader": grader}
-    settings |= {"schemes": definitions}
+    settings |= {"schemes": definitions, "json_answer_limit": json_answer_limit}
     limits = {"max_tokens": max_tokens, "max_prompt_tokens": max_prompt_tokens, "seed": seed}
     inputs = [model_folder] if start is None else [model_folder, start]
     checkpoint = open_work_folder(work, {**settings, **limits, "questions": [prompts, golds]}, inputs)
@@ -92,6 +94,9 @@ def train(
         sample_with_vllm=not on_cpu,
     )
     check_lengths(tokenizer, prompts, names, max_prompt_tokens, model["chat_template_arguments"])
+    rule = enforcement(format, json_answer_limit) if rl.enforce_format else None
+    if on_cpu and rule is not None:
+        enforce_sampling(network, tokenizer, rule)
     arguments = GRPOConfig(
         # the objective; every field is set because Unsloth changes TRL's defaults on a GPU and not on a CPU
         loss_type=rl.loss,
@@ -103,6 +108,9 @@ def train(
         importance_sampling_level=f"{rl.importance_sampling}",
         mask_truncated_completions=rl.mask_truncated,
         top_entropy_quantile=1.0,
+        entropy_coef=0.0,
+        delta=None,
+        off_policy_mask_threshold=None,
         # sampling
         num_generations=rl.generations,
         max_completion_length=max_tokens,
@@ -116,9 +124,8 @@ def train(
         use_vllm=not on_cpu,
         vllm_mode="colocate",
         vllm_importance_sampling_correction=False,
-        vllm_structured_outputs_regex=_json_regex(json_answer_limit)
-        if rl.enforce_format and format == "json"
-        else None,
+        vllm_structured_outputs_regex=None,  # TRL makes it of a regular expression; ours is a schema, as at evaluation
+        generation_kwargs=None if on_cpu else vllm_arguments(network.generation_config.eos_token_id, rule),
         # the optimiser
         max_steps=rl.steps,
         gradient_accumulation_steps=rl.questions_per_step * rl.generations // rl.micro_batch_size,
@@ -146,7 +153,7 @@ def train(
         args=arguments,
         train_dataset=Dataset.from_list(questions),
         processing_class=tokenizer,
-        callbacks=[log.callback()],
+        callbacks=[log.callback(watching(log))],
     )
     with open_grader(grader, workers=min(MOST_WORKERS, len(os.sched_getaffinity(0)))) as grade:
         trainer.train(resume_from_checkpoint=checkpoint)
@@ -154,8 +161,36 @@ def train(
     with tables.replacing(adapter) as folder:
         save_adapter(trainer.model, tokenizer, folder)
     facts = {"questions": len(prompts), "started_from": "base" if start is None else "sft"}
+    facts["stop_token_ids"] = trainer.eos_token_ids
     tables.write_json(effective(trainer, {**settings, **limits}, **facts), effective_settings)
     tables.write(frame, training_log, tables.TRAINING_LOG)
+
+
+def vllm_arguments(stop_token_ids: list[int], rule: dict | None) -> dict:
+    """Return what vLLM is told beside what TRL tells it: every token that ends a turn, and what is enforced."""
+    return {"stop_token_ids": stop_token_ids} | ({} if rule is None else {"structured_outputs": rule})
+
+
+def watching(log: StepLog) -> Callable[[int], None]:
+    """Return what looks at a run's log after each step: it warns once of each finding, and ends a run that cannot learn.
+
+    A run that goes on from a checkpoint warns again of what it had found, for its own log begins anew.
+
+    Raises:
+        ValueError (what is returned): `watchers.fails`.
+    """
+    warned = set()
+
+    def look(step: int) -> None:
+        frame = log.frame(tables.TRAINING_LOG, steps=step)
+        if reason := watchers.fails(frame):
+            raise ValueError(f"{reason}. Then remove {log.path.parent}, or the run goes on from its last checkpoint")
+        for finding in watchers.watch(frame):
+            if finding.name not in warned:
+                warned.add(finding.name)
+                logging.warning("step %d, %s: %s", step, finding.name, finding.sentence)
+
+    return look
 
 
 def summarise(rewards: Rewards, difficulties: list[str]) -> dict[str, float | None]:
@@ -176,10 +211,3 @@ def summarise(rewards: Rewards, difficulties: list[str]) -> dict[str, float | No
 
 def _mean(values) -> float | None:
     return float(values.mean()) if len(values) else None
-
-
-def _json_regex(answer_limit: int | None) -> str:
-    """Return the JSON schema of the enforcer as the regular expression that TRL hands to vLLM."""
-    from outlines_core.json_schema import build_regex_from_schema
-
-    return build_regex_from_schema(json_text.dumps(json.schema(answer_limit)))
