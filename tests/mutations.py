@@ -44,12 +44,46 @@ BAD_CONFIDENCES = (
     "-Infinity",
     "null",
 )
-ASIDES = ("\0", "\0\0\0", "\x08", "\x1b[31m", "￿", "‮", "́" * 50, "😀", "مرحبا", "你好", "\u2028", "\r\n", "\\", "&lt;")
+ASIDES = (
+    "\0",
+    "\0\0\0",
+    "\x08",
+    "\x1b[31m",
+    "\uffff",
+    "\u202e",
+    "\u0301" * 50,
+    "😀",
+    "مرحبا",
+    "你好",
+    "\u2028",
+    "\r\n",
+    "\\",
+    "&lt;",
+)
 REPEATED = {
-    "xml": ("<answer>", "</answer>", "<answer>x</answer>", "<confidence>50</confidence>", "<", "</", ">")
-    + ("<reasoning><answer>", "a ", "a", "9", " ", "\n", "\0", "$", "(", r"\frac{1}{", "字", "the ", "_", "!"),
-    "json": ('"', "\\", "{", "[", '{"a":', '{"answer": "x"}', '"answer": "x", ', '"a":[{', ",", ":", "}", "]", "\\u")
-    + ('\\"', '""', '",', '":', '" ', "a ", "9", " ", "\n", "\0", r"\sqrt{", "字", "'", "//", "-", "1e", "tru", '"\\'),
+    "xml": [
+        *("<answer>", "</answer>", "<answer>x</answer>", "<confidence>50</confidence>", "<reasoning><answer>"),
+        *("<", "</", ">", "a ", "a", "9", " ", "\n", "\0", "$", "(", r"\frac{1}{", "字", "the ", "_", "!"),
+    ],
+    "json": [
+        *(
+            '{"answer": "x"}',
+            '"answer": "x", ',
+            '{"a":',
+            '"a":[{',
+            '"',
+            "\\",
+            "{",
+            "[",
+            ",",
+            ":",
+            "}",
+            "]",
+            "\\u",
+            '\\"',
+        ),
+        *('""', '",', '":', '" ', '"\\', "a ", "9", " ", "\n", "\0", r"\sqrt{", "字", "'", "//", "-", "1e", "tru"),
+    ],
 }
 
 
@@ -76,7 +110,15 @@ def mutate(number: int, format: str, topic: str, seed: int = 0) -> list[Output]:
 def probes(number: int, seed: int = 0) -> list[tuple[str | None, str | None]]:
     """Return outputs of the second chance, for the answer and the confidence, as good and as bad; None where not asked."""
     random = Random(f"{seed}:probes")
-    answers = (None, "Final Answer: Rome", "Final Answer:", "Final Answer: \nRome", "\0", "Rome", "Final Answer: " + "9" * 999)
+    answers = (
+        None,
+        "Final Answer: Rome",
+        "Final Answer:",
+        "Final Answer: \nRome",
+        "\0",
+        "Rome",
+        "Final Answer: " + "9" * 999,
+    )
     confidences = (None, "70", "100", " 5\n", *BAD_CONFIDENCES)
     return [(random.choice(answers), random.choice(confidences)) for _ in range(number)]
 
@@ -164,7 +206,11 @@ def _interspersed(text: str, random: Random, format: str) -> str:
 
 
 def _surrounded(text: str, random: Random, format: str) -> str:
-    return random.choice(("Sure: ", "```\n", "\n\n", "<think>no</think>", "{}")) + text + random.choice((" Right?", "\n```", "{"))
+    return (
+        random.choice(("Sure: ", "```\n", "\n\n", "<think>no</think>", "{}"))
+        + text
+        + random.choice((" Right?", "\n```", "{"))
+    )
 
 
 def _repeated(text: str, random: Random, format: str) -> str:

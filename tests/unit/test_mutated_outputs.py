@@ -20,7 +20,13 @@ NUMBER = 5000
 """Of each format."""
 STATUSES = {"valid", "repaired", "salvaged", "probed", "missing"}
 
-CASES = [("xml", "text", False), ("json", "text", False), ("json", "text", True), ("xml", "math", False), ("json", "math", True)]
+CASES = [
+    ("xml", "text", False),
+    ("json", "text", False),
+    ("json", "text", True),
+    ("xml", "math", False),
+    ("json", "math", True),
+]
 
 
 @pytest.fixture(scope="module", params=CASES, ids=lambda case: f"{case[0]}-{case[1]}{'-repaired' * case[2]}")
@@ -69,7 +75,7 @@ def test_outputs_are_the_same_for_everybody_and_of_every_kind(case):
 
 
 def test_each_output_has_a_status(case, grades):
-    format, topic, repair, outputs = case
+    _, topic, repair, outputs = case
     assert grades.schema == tables.GRADES
     assert len(grades) == len(outputs)
     for part in ("answer", "confidence"):
@@ -87,7 +93,9 @@ def test_each_output_has_a_status(case, grades):
 
 def test_what_nothing_was_done_to_is_read_as_it_was_meant(case, grades):
     *_, outputs = case
-    rows = [row for row, output in zip(grades.iter_rows(named=True), outputs, strict=True) if is_only(output, "untouched")]
+    rows = [
+        row for row, output in zip(grades.iter_rows(named=True), outputs, strict=True) if is_only(output, "untouched")
+    ]
     assert len(rows) > 20
     for row in rows:
         output = outputs[int(row["question_id"])]
@@ -157,7 +165,9 @@ def test_an_invalid_confidence_is_the_worst_for_its_answer(case, rewards):
             seen["unreadable"] += 1
         else:
             assert scheme_reward == pytest.approx(brier_1(right, 0 if right else 100), abs=1e-12)
-            assert format_reward == pytest.approx(1.8 if format == "xml" else 0)  # XML: the tags and the answer are fine
+            assert format_reward == pytest.approx(
+                1.8 if format == "xml" else 0
+            )  # XML: the tags and the answer are fine
             seen[right] += 1
     assert min(seen[True], seen[False]) > 5
     assert (seen["unreadable"] > 5) == (format == "json" and not repair)
@@ -200,7 +210,11 @@ def test_the_format_earns_only_what_the_paper_gives(case, rewards):
     whole = [output.text.count(tag) == 1 for output in outputs for tag in ("<answer>", "</answer>")]
     assert any(whole)
     for output, earned, fine in zip(outputs, rewards.format, rewards.well_formed, strict=True):
-        tags = [f"<{slash}{name}>" for name in ("reasoning", "answer", "confidence_analysis", "confidence") for slash in ("", "/")]
+        tags = [
+            f"<{slash}{name}>"
+            for name in ("reasoning", "answer", "confidence_analysis", "confidence")
+            for slash in ("", "/")
+        ]
         once = sum(output.text.count(tag) == 1 for tag in tags) / 10
         rest = earned - once  # of the whole format 0.5, of the confidence 1, of the answer 0.5
         assert min(abs(rest - step / 2) for step in range(5)) < 1e-9
