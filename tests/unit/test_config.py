@@ -247,7 +247,7 @@ def test_a_file_that_is_no_mapping_is_named(tmp_path, text, message):
 
 def test_sources_can_be_given_as_objects():
     source = HubSource(hub="hotpotqa/hotpot_qa", revision=REVISION)
-    dataset = Dataset(label="HotpotQA", kind="hotpotqa", source=source, grader="rouge-1")
+    dataset = Dataset(label="HotpotQA", kind="hotpotqa", source=source, licence="CC-BY-SA-4.0", grader="rouge-1")
     assert dataset.source == source
     assert isinstance(Dataset.model_validate_json(dataset.model_dump_json()).source, HubSource)
     files = dataset.model_dump() | {"source": {"train": ["a.jsonl"], "test": ["b.jsonl"]}}

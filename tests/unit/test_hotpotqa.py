@@ -81,7 +81,7 @@ def row_of(number, paragraphs=10):
 
 
 def dataset(source, kind="hotpotqa-modified", **limits):
-    return Dataset(label="D", kind=kind, source=source, grader="rouge-1", **limits)
+    return Dataset(label="D", kind=kind, source=source, licence="CC-BY-SA-4.0", grader="rouge-1", **limits)
 
 
 def is_near(count, total, share):
