@@ -17,9 +17,11 @@ REVISION = "0123456789abcdef0123456789abcdef01234567"
 
 @pytest.fixture
 def settings() -> dict:
-    """The demo's settings; those that a message quotes are fixed here, the demo may be tuned."""
+    """The demo's settings with the first of its runs; those that a message quotes are fixed here, the demo may be tuned."""
     settings = copy.deepcopy(DEMO)
-    (run,) = settings["runs"]
+    (run, *_) = settings["runs"]
+    settings["runs"] = [run]
+    settings["datasets"] = {run["dataset"]: settings["datasets"][run["dataset"]]}
     run["schemes"] = ["correctness-only", "brier-1", "brier-2"]
     run["rl"] |= {"questions_per_step": 2, "generations": 4, "micro_batch_size": 8}
     run["sft"] |= {"batch_size": 8, "micro_batch_size": 8}

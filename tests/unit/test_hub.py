@@ -52,7 +52,9 @@ class Hub(ThreadingHTTPServer):
 
     def downloads(self, name: str) -> list[str]:
         """Return what was asked of a file's contents, as `GET` or `GET bytes=7-`."""
-        return [re.sub(r" \S*", "", line, count=1) for line in self.asked if line.startswith("GET") and f"/{name}" in line]
+        return [
+            re.sub(r" \S*", "", line, count=1) for line in self.asked if line.startswith("GET") and f"/{name}" in line
+        ]
 
 
 class Answer(BaseHTTPRequestHandler):
@@ -174,7 +176,9 @@ WANTED = {name: content for name, content in MODEL.items() if name not in ("pyto
 def prepare(output: Path, cache: Path, hub: Hub | None) -> subprocess.Popen:
     source = json.dumps({"hub": "someone/some-model", "revision": REVISION})
     command = [sys.executable, ROOT / "scripts/prepare_model.py", "--source", source, "--output", output]
-    return subprocess.Popen(command, env=environment(cache, hub), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return subprocess.Popen(
+        command, env=environment(cache, hub), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
 
 
 def finish(process: subprocess.Popen, status: int = 0) -> str:
@@ -239,7 +243,9 @@ def build(folder: Path, cache: Path, hub: Hub | None) -> None:
     options = {"--train": "train.parquet", "--test": "test.parquet", "--report": "report.json"}
     command = [sys.executable, ROOT / "scripts/build_dataset.py", "--dataset", json.dumps(dataset), "--seed", "1"]
     command += [part for option, name in options.items() for part in (option, folder / name)]
-    done = subprocess.run(command, env=environment(cache, hub), capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(
+        command, env=environment(cache, hub), capture_output=True, text=True, check=False, timeout=300
+    )
     assert done.returncode == 0, done.stderr[-3000:]
 
 
@@ -261,7 +267,9 @@ def test_a_dataset_is_downloaded_once_and_then_there_offline(tmp_path):
         hub.cut_once[name] = 2**19
         build(tmp_path / "one", tmp_path / "cache", hub)
         assert hub.downloads(name) == ["GET", "GET"]  # it is too small to be taken up
-    assert [line for line in hub.asked if REVISION not in line and "/api/datasets/someone/big-math " not in f"{line} "] == []
+    assert [
+        line for line in hub.asked if REVISION not in line and "/api/datasets/someone/big-math " not in f"{line} "
+    ] == []
     build(tmp_path / "two", tmp_path / "cache", None)
     for split in ("train", "test"):
         first, second = (tables.read(tmp_path / f"{of}/{split}.parquet", tables.QUESTIONS) for of in ("one", "two"))
