@@ -86,6 +86,13 @@ def test_rows_are_those_of_the_build(data_folder):
     assert "both splits" not in card
 
 
+def test_made_up_questions_are_not_taken_for_those_of_hotpotqa():
+    dataset = load(ROOT / "config" / "demo.yaml").datasets["hotpotqa-modified"]
+    card = dataset_card(dataset, report())
+    assert "made-up entities" in card
+    assert "## Citation" not in card
+
+
 def test_questions_in_both_splits_are_told_and_reasons_are_counted_by_split():
     card = dataset_card(PAPER.datasets["hotpotqa"], report(dropped={"odd": 3}) | {"in_both_splits": 2})
     assert rows_of(card)["dropped: odd"] == ["3", "0"]

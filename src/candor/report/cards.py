@@ -79,6 +79,8 @@ def dataset_card(dataset: Dataset, report: dict[str, Any]) -> str:
     rows |= {"kept": [split["kept"] for split in splits], "in the table": [split["rows"] for split in splits]}
     rows |= {name: [split["difficulty"][name] for split in splits] for name in DIFFICULTIES}
     made = [MADE[dataset.kind]]
+    if isinstance(dataset.source, GeneratedSource) and dataset.kind.startswith("hotpotqa"):
+        made.insert(0, "Two-hop questions over made-up entities, in HotpotQA's schema, that candor generates.")
     if "terciles" in report["train"]:
         made.append(f"The terciles are {' and '.join(f'{level:g}' for level in report['train']['terciles'])}.")
     if report["in_both_splits"]:
