@@ -37,8 +37,8 @@ repro: environments
 	dvc repro
 
 test: environments
-	.venv-model/bin/python -m pytest tests/model $(foreach name, answers_xml grade_answers hotpotqa json_repair math_data \
-		math_grading responding rewards, tests/unit/test_$(name).py)
+	.venv-model/bin/python -m pytest tests/model $(foreach name, answers_real_outputs answers_xml grade_answers hotpotqa hub \
+		json_repair math_data math_grading mutated_outputs responding rewards, tests/unit/test_$(name).py)
 	.venv/bin/python -m pytest --numprocesses logical --dist loadfile tests/unit tests/workflow
 	.venv/bin/python -m pytest tests/e2e
 

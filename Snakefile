@@ -22,7 +22,7 @@ if not workflow.overwrite_configfiles:
 
 include: "rules/common.smk"  # validation, interpreters, paths, resources
 include: "rules/schemes.smk"  # what reward schemes reward, and what is learnt under them
-include: "rules/build.smk"  # datasets and base models
+include: "rules/build.smk"  # datasets and base models, and their cards
 include: "rules/train.smk"  # SFT, then RL under each scheme
 include: "rules/generate.smk"  # answers: raw text
 include: "rules/grade.smk"  # answer, confidence and correctness read from it
@@ -38,7 +38,8 @@ include: "rules/targets.smk"  # names for what can be asked for
 
 
 rule all:
-    """Every table and figure of the configuration; the default, since it is the one rule of this file."""
+    """Every table, figure and card of the configuration; the default, since it is the one rule of this file."""
     input:
+        rules.cards_all.input,
         rules.tabulate_all.input,
         rules.plot_all.input,

@@ -77,3 +77,55 @@ rule prepare_model:
         """
         "$MODEL_PYTHON" {input.script:q} --source {params.source:q} --output {output:q} 2>&1 | tee {log:q}
         """
+
+
+rule write_dataset_card:
+    """Write a dataset's card: source, revision, licence, rows, and how it was made."""
+    input:
+        script=script("write_dataset_card"),
+        report="results/data/{dataset}/report.json",
+    output:
+        "results/cards/datasets/{dataset}.md",
+    log:
+        "logs/cards/datasets/{dataset}.log",
+    benchmark:
+        "results/benchmarks/cards/datasets/{dataset}.tsv"
+    threads: 1
+    resources:
+        mem_mb=growing(1024),
+        runtime=growing(10),
+    params:
+        dataset=lambda wildcards: to_json(settings.datasets[wildcards.dataset].model_dump()),
+    conda:
+        "../envs/controller.yaml"
+    shell:
+        """
+        "$CONTROLLER_PYTHON" {input.script:q} --dataset {params.dataset:q} --report {input.report:q} \
+            --output {output:q} 2>&1 | tee {log:q}
+        """
+
+
+rule write_model_card:
+    """Write a base model's card: source, revision, licence and files."""
+    input:
+        script=script("write_model_card"),
+        model="results/models/{model}",
+    output:
+        "results/cards/models/{model}.md",
+    log:
+        "logs/cards/models/{model}.log",
+    benchmark:
+        "results/benchmarks/cards/models/{model}.tsv"
+    threads: 1
+    resources:
+        mem_mb=growing(1024),
+        runtime=growing(10),
+    params:
+        settings=lambda wildcards: to_json(settings.models[wildcards.model].model_dump()),
+    conda:
+        "../envs/controller.yaml"
+    shell:
+        """
+        "$CONTROLLER_PYTHON" {input.script:q} --settings {params.settings:q} --model {input.model:q} \
+            --output {output:q} 2>&1 | tee {log:q}
+        """

@@ -24,6 +24,9 @@ except ValueError as error:
     raise WorkflowError(str(error)) from None
 
 
+EVALUATED = [run for run in settings.runs if run.evaluation]
+
+
 # --- Interpreters -----------------------------------------------------------------------------------------------------
 # Rules call "$CONTROLLER_PYTHON" or "$MODEL_PYTHON". Both live in the shell and not in `params`, so that a repository that
 # moves, or a cluster with other paths, makes nothing run again. Conda takes PYTHONPATH away, hence the prefix.

@@ -5,7 +5,6 @@ from functools import cache
 from candor.schemes import spectrum_place
 from candor.vocabulary import DIFFICULTIES
 
-EVALUATED = [run for run in settings.runs if run.evaluation]
 EVALUATED_MODELS = list(dict.fromkeys(run.model for run in EVALUATED))
 
 

@@ -29,6 +29,13 @@ rule build_all:
         [f"results/models/{model}" for model in MODELS],
 
 
+rule cards_all:
+    """The card of each of them."""
+    input:
+        [f"results/cards/datasets/{dataset}.md" for dataset in DATASETS],
+        [f"results/cards/models/{model}.md" for model in MODELS],
+
+
 rule train_sft_all:
     """The SFT adapter of every run that has one."""
     input:

@@ -1,6 +1,6 @@
 """Bring a sentence-embedding model: from the Hugging Face hub, or out of an installed package.
 
-Where there is no network, as on the machine where this was written, the path from the hub has not been run.
+The real hub was not in reach where this was written; the tests run `copy_repository` against a stand-in.
 """
 
 import argparse
@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from candor import commands, tables
 from candor.config import EmbeddingPackage, HubSource
 from candor.engine.embedding import copy_packaged_embedder
+from candor.engine.hub import copy_repository
 
 HUB_FILES = ["*.safetensors", "*.json", "tokenizer.model", "merges.txt", "vocab.txt", "LICENSE*"]
 OTHER_FORMS = ["onnx/*", "openvino/*"]
@@ -23,15 +24,7 @@ def main(arguments: argparse.Namespace) -> None:
         if isinstance(source, EmbeddingPackage):
             copy_packaged_embedder(source.package, folder)
         else:
-            from huggingface_hub import snapshot_download
-
-            snapshot_download(
-                source.hub,
-                revision=source.revision,
-                local_dir=folder,
-                allow_patterns=HUB_FILES,
-                ignore_patterns=OTHER_FORMS,
-            )
+            copy_repository(source, folder, HUB_FILES, OTHER_FORMS)
     logging.info("%s: %s", arguments.output, ", ".join(sorted(path.name for path in arguments.output.iterdir())))
 
 

@@ -1,7 +1,7 @@
 """Bring a base model: from the Hugging Face hub, or out of an installed package.
 
-From the hub come the weights (safetensors), the configuration and the tokenizer of one commit. Where there is no
-network, as on the machine where this was written, that path has not been run.
+From the hub come the weights (safetensors), the configuration and the tokenizer of one commit. The real hub was not in
+reach where this was written; the tests run this against a stand-in that speaks as it does.
 """
 
 import argparse
@@ -12,9 +12,11 @@ from pydantic import TypeAdapter
 
 from candor import commands, tables
 from candor.config import HubSource, PackageSource
+from candor.engine.hub import copy_repository
 from candor.engine.packaged import convert_packaged_model
 
 HUB_FILES = ["*.safetensors", "*.json", "*.jinja", "tokenizer.model", "merges.txt", "vocab.txt", "LICENSE*"]
+OTHER_FORMS = ["*/*"]  # in subfolders, repositories keep the same weights in other forms
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -23,16 +25,7 @@ def main(arguments: argparse.Namespace) -> None:
         if isinstance(source, PackageSource):
             convert_packaged_model(source.package, folder)
         else:
-            from huggingface_hub import snapshot_download
-
-            # In subfolders, repositories keep the same weights in other forms.
-            snapshot_download(
-                source.hub,
-                revision=source.revision,
-                local_dir=folder,
-                allow_patterns=HUB_FILES,
-                ignore_patterns=["*/*"],
-            )
+            copy_repository(source, folder, HUB_FILES, OTHER_FORMS)
         for path in folder.rglob("*"):  # safetensors writes files that only their owner can read
             path.chmod(path.stat().st_mode | (0o555 if path.is_dir() else 0o444))
     logging.info("%s: %s", arguments.output, ", ".join(sorted(path.name for path in arguments.output.iterdir())))

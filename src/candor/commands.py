@@ -16,7 +16,8 @@ def run(main: Callable[[argparse.Namespace], None], parser: argparse.ArgumentPar
     arguments = parser.parse_args()
     name = Path(sys.argv[0]).stem
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", datefmt="%H:%M:%S")
-    for library in ("torchao", "bitsandbytes"):  # at each start they say which of their kernels do not load
+    # At each start the first two say which of their kernels do not load; the third tells every request to the hub.
+    for library in ("torchao", "bitsandbytes", "httpx"):
         logging.getLogger(library).setLevel(logging.ERROR)
     try:
         main(arguments)

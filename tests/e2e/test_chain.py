@@ -20,6 +20,8 @@ ROOT = Path(__file__).parents[2]
 CONFIG = Path(__file__).parent / "real_data.yaml"
 RUN = "smollm2-135m-instruct/hotpotqa-modified"
 VARIANTS = ["base-json", "base-xml", "sft-xml", "brier-1", "brier-2"]
+MATHEMATICS = "smollm2-135m-instruct/bigmath"
+IN_JSON = ["base-json", "underconfidence-1"]
 
 pytestmark = pytest.mark.skipif(
     not (ROOT / load(CONFIG).model_python).exists() and os.environ.get("CI") != "true",
@@ -42,18 +44,25 @@ def chain(tmp_path_factory, data_folder) -> Path:
     return folder
 
 
-def read(chain: Path, kind: str, variant: str, schema: pl.Schema) -> pl.DataFrame:
-    return tables.read(chain / f"results/{kind}/{RUN}/{variant}.parquet", schema)
+def read(chain: Path, kind: str, run: str, variant: str, schema: pl.Schema) -> pl.DataFrame:
+    return tables.read(chain / f"results/{kind}/{run}/{variant}.parquet", schema)
 
 
-def test_every_question_is_answered_and_graded_once(chain):
+def test_questions_are_real_ones(chain):
     questions = tables.read(chain / "results/data/hotpotqa-modified/test.parquet", tables.QUESTIONS)
-    assert len(questions) == 3
     assert questions["prompt"].str.count_matches(r"(?m)^Source \d+: ").to_list() == [8, 8, 8]
+    report = json.loads((chain / "results/data/bigmath/report.json").read_text())
+    assert report["train"]["read"] + report["test"]["read"] == 1000
+
+
+@pytest.mark.parametrize(("run", "variants"), [(RUN, VARIANTS), (MATHEMATICS, IN_JSON)])
+def test_every_question_is_answered_and_graded_once(chain, run, variants):
+    questions = tables.read(chain / f"results/data/{run.split('/')[1]}/test.parquet", tables.QUESTIONS)
+    assert len(questions) == 3
     expected = {(name, sample) for name in questions["question_id"] for sample in (0, 1)}
-    for variant in VARIANTS:
-        generations = read(chain, "generations", variant, tables.GENERATIONS)
-        grades = read(chain, "grades", variant, tables.GRADES)
+    for variant in variants:
+        generations = read(chain, "generations", run, variant, tables.GENERATIONS)
+        grades = read(chain, "grades", run, variant, tables.GRADES)
         for frame in (generations, grades):
             keys = list(frame.select("question_id", "sample").iter_rows())
             assert len(keys) == len(expected)
@@ -67,7 +76,7 @@ def test_every_question_is_answered_and_graded_once(chain):
 def test_the_table_holds_every_variant_and_its_identities(chain):
     table = pl.read_csv(chain / "results/tables/confidence_metrics.csv")
     overall = table.filter(pl.col("difficulty") == "all")
-    assert overall["scheme"].to_list() == VARIANTS
+    assert overall["scheme"].to_list() == VARIANTS + IN_JSON
     assert (overall["n_questions"] == 3).all()
     assert (overall["n_samples"] == 6).all()
     for row in table.iter_rows(named=True):
@@ -108,8 +117,9 @@ def test_every_item_is_asked_in_its_order_and_with_the_gold_first(chain, benchma
 
 
 def test_figures_are_drawn(chain):
-    name = RUN.replace("/", "_")
-    for figure in (f"calibration_{name}", f"training_curves_{name}", "mcq_arc_moved_sl-md", "mcq_exams_moved_sl-md"):
+    runs = [run.replace("/", "_") for run in (RUN, MATHEMATICS)]
+    of_runs = [f"{kind}_{run}" for kind in ("calibration", "training_curves") for run in runs]
+    for figure in (*of_runs, "mcq_arc_moved_sl-md", "mcq_exams_moved_sl-md"):
         svg = (chain / f"results/figures/{figure}.svg").read_text()
         assert "<svg" in svg
         assert (chain / f"results/figures/{figure}.png").read_bytes().startswith(b"\x89PNG")
@@ -127,6 +137,19 @@ def test_training_says_what_it_did(chain):
         assert effective["started_from"] == "sft"
         assert len(tables.read(folder / "log.parquet", tables.TRAINING_LOG)) == 1
         assert (folder / "adapter/adapter_model.safetensors").exists()
+    folder = chain / f"results/rl/{MATHEMATICS}/underconfidence-1/1"
+    effective = json.loads((folder / "effective.json").read_text())
+    assert effective["started_from"] == "base"
+    assert effective["settings"]["grader"] == "math"
+    assert effective["trainer"]["loss_type"] == "dapo"
+    (step,) = tables.read(folder / "log.parquet", tables.TRAINING_LOG).rows(named=True)
+    assert step["format_reward"] in (0, 0.125, 0.25, 0.375, 0.5)  # half a point for each of four outputs
+
+
+def test_cards_tell_licences(chain):
+    assert "| licence | Apache-2.0 |" in (chain / "results/cards/datasets/bigmath.md").read_text()
+    assert "| licence | CC-BY-SA-4.0 |" in (chain / "results/cards/datasets/hotpotqa-modified.md").read_text()
+    assert "`model.safetensors`" in (chain / "results/cards/models/smollm2-135m-instruct.md").read_text()
 
 
 def test_adapters_are_proven_to_be_applied(chain):

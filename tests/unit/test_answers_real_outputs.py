@@ -1,4 +1,4 @@
-"""The parsers on 1221 x 5 real outputs, beside what their authors read in them (RLCR, Damani et al.)."""
+"""The parsers on 8193 real outputs, and on RLCR's 1221 x 5 beside what their authors read in them (Damani et al.)."""
 
 import json
 import os
@@ -6,23 +6,19 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import polars as pl
 import pytest
+from real_outputs import RLCR_TAGS, WITHOUT_ANALYSIS, generations, load, table_row
 
+from candor import tables
 from candor.answers import xml
+from candor.confidence.grading import grade
+from candor.grading.math import OUTCOMES
 
 DATA = Path(os.environ.get("CANDOR_DATA", Path(__file__).parents[2].parent / "shared/data"))
 OUTPUTS = DATA / "model_outputs/rlcr/commonsenseqa_5variants.jsonl"
 
-WITH_ANALYSIS = ("think", "answer", "analysis", "confidence")
-WITHOUT_ANALYSIS = ("think", "answer", None, "confidence")
-TAGS = {
-    "Base": WITHOUT_ANALYSIS,
-    "RLVR": WITHOUT_ANALYSIS,
-    "RLVR-Classifier": WITHOUT_ANALYSIS,
-    "Answer-Prob": WITHOUT_ANALYSIS,
-    "RLCR": WITH_ANALYSIS,
-}
-VARIANTS = pytest.mark.parametrize("variant", TAGS)
+VARIANTS = pytest.mark.parametrize("variant", RLCR_TAGS)
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +32,7 @@ def rows():
 
 
 def read(rows, variant):
-    return [xml.parse(row[f"{variant}-output_0"], TAGS[variant], xml.read_number) for row in rows]
+    return [xml.parse(row[f"{variant}-output_0"], RLCR_TAGS[variant], xml.read_number) for row in rows]
 
 
 @VARIANTS
@@ -59,13 +55,13 @@ def test_confidence_is_that_of_the_authors(rows, variant):
 def test_no_confidence_is_valid_by_the_papers_rule(rows, variant):
     # Asked for a fraction, they write `0.9`, `1.0`, `I am 90% confident in this answer.`, and `100.` with a point.
     for row in rows:
-        response = xml.parse(row[f"{variant}-output_0"], TAGS[variant])
+        response = xml.parse(row[f"{variant}-output_0"], RLCR_TAGS[variant])
         assert response.confidence is None
         assert not response.well_formed
 
 
 def test_every_output_has_an_answer(rows):
-    assert all(response.answer for variant in TAGS for response in read(rows, variant))
+    assert all(response.answer for variant in RLCR_TAGS for response in read(rows, variant))
 
 
 @pytest.mark.parametrize(
@@ -133,3 +129,31 @@ def test_answers_are_those_the_authors_graded(rows, variant, right, disputed, wr
     expected = {(True, 1): right, (True, 0): disputed, (False, 0): wrong, (False, 1): lenient, "unnamed": unnamed}
     assert found == Counter(expected)
     assert denied <= {74, 366}
+
+
+@pytest.fixture(scope="module")
+def models(data_folder):
+    models = load(data_folder)
+    assert sum(map(len, models.values())) == 5 * 1221 + 4 * 252 + 1080
+    return models
+
+
+@pytest.mark.parametrize("grader", ["rouge-1", "exact-match"])
+@pytest.mark.parametrize("format", ["xml", "json"])
+def test_each_real_output_has_a_status_and_a_grade(models, format, grader):
+    for outputs in models.values():
+        rows = [(str(index), "?", output.gold, "easy") for index, output in enumerate(outputs)]
+        grades = grade(pl.DataFrame(rows, tables.QUESTIONS, orient="row"), generations(outputs), format, grader)
+        assert len(grades) == len(outputs)
+        assert set(grades["answer_status"]) | set(grades["confidence_status"]) <= {"valid", "salvaged", "missing"}
+        assert (grades["answer"].is_null() == (grades["answer_status"] == "missing")).all()
+        assert (grades["confidence"].is_null() == (grades["confidence_status"] == "missing")).all()
+        assert set(grades["outcome"]) <= set(OUTCOMES)
+        assert (grades.filter(answer_status="missing")["outcome"] == "wrong").all()
+
+
+def test_the_table_of_the_documentation_is_what_is_read(models):
+    pytest.importorskip("fast_json_repair", reason="fast-json-repair is of the model environment")
+    page = (Path(__file__).parents[2] / "docs" / "model_outputs.md").read_text(encoding="utf-8")
+    printed = [line for line in page.splitlines() if line.startswith("| ") and line.split(" | ")[0][2:] in models]
+    assert printed == [table_row(model, outputs) for model, outputs in models.items()]

@@ -17,9 +17,11 @@ REVISION = "0123456789abcdef0123456789abcdef01234567"
 
 @pytest.fixture
 def settings() -> dict:
-    """The demo's settings; those that a message quotes are fixed here, the demo may be tuned."""
+    """The demo's settings with the first of its runs; those that a message quotes are fixed here, the demo may be tuned."""
     settings = copy.deepcopy(DEMO)
-    (run,) = settings["runs"]
+    (run, *_) = settings["runs"]
+    settings["runs"] = [run]
+    settings["datasets"] = {run["dataset"]: settings["datasets"][run["dataset"]]}
     run["schemes"] = ["correctness-only", "brier-1", "brier-2"]
     run["rl"] |= {"questions_per_step": 2, "generations": 4, "micro_batch_size": 8}
     run["sft"] |= {"batch_size": 8, "micro_batch_size": 8}
@@ -247,7 +249,7 @@ def test_a_file_that_is_no_mapping_is_named(tmp_path, text, message):
 
 def test_sources_can_be_given_as_objects():
     source = HubSource(hub="hotpotqa/hotpot_qa", revision=REVISION)
-    dataset = Dataset(label="HotpotQA", kind="hotpotqa", source=source, grader="rouge-1")
+    dataset = Dataset(label="HotpotQA", kind="hotpotqa", source=source, licence="CC-BY-SA-4.0", grader="rouge-1")
     assert dataset.source == source
     assert isinstance(Dataset.model_validate_json(dataset.model_dump_json()).source, HubSource)
     files = dataset.model_dump() | {"source": {"train": ["a.jsonl"], "test": ["b.jsonl"]}}

@@ -81,7 +81,7 @@ def row_of(number, paragraphs=10):
 
 
 def dataset(source, kind="hotpotqa-modified", **limits):
-    return Dataset(label="D", kind=kind, source=source, grader="rouge-1", **limits)
+    return Dataset(label="D", kind=kind, source=source, licence="CC-BY-SA-4.0", grader="rouge-1", **limits)
 
 
 def is_near(count, total, share):
@@ -556,7 +556,7 @@ def test_the_command_fails_with_one_line_and_writes_nothing(tmp_path, case):
             f"{bad}: line 2: field 'answer': expected text, found 1 (int)",
         ),
         "not JSON": ("{", "1 validation error for Dataset Invalid JSON"),
-        "not a dataset": ("{}", "4 validation errors for Dataset label Field required"),
+        "not a dataset": ("{}", "5 validation errors for Dataset label Field required"),
     }[case]
     result, outputs = run_script(tmp_path, source)
     assert result.returncode == 1

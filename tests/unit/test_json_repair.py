@@ -95,6 +95,12 @@ def test_a_megabyte_of_repetition_is_read_in_passing(unit):
     assert read(VALID[:-1] + unit * (1_000_000 // len(unit))).answer == FIELDS["answer"]
 
 
+def test_an_object_too_deep_to_read_with_a_long_integer_is_not_read_and_nothing_raises():
+    # The library hands wide integers to Python's reader, which ends at a depth of about a thousand.
+    text = '{"a":' * 5000 + VALID.replace("70", "5" * 5000) + "}" * 5000 + "."
+    assert read(text).answer is None
+
+
 def mutate(text, draw):
     for _ in range(draw.randint(1, 4)):
         start = draw.randrange(len(text) + 1)

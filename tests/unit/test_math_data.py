@@ -20,7 +20,7 @@ REVISION = "0123456789abcdef0123456789abcdef01234567"
 
 def dataset(kind="bigmath", train="train.jsonl", test="test.jsonl", **changes):
     source = {"train": [str(train)], "test": [str(test)]}
-    return Dataset(**{"label": "M", "kind": kind, "source": source, "grader": "math", **changes})
+    return Dataset(**{"label": "M", "kind": kind, "source": source, "licence": "MIT", "grader": "math", **changes})
 
 
 def bigmath(number, rate=0.5, **changes):

@@ -39,6 +39,12 @@ def test_rouge1_by_hand(answer, gold, score):
     assert rouge1_f(answer, gold) == pytest.approx(score, abs=1e-15)
 
 
+def test_a_megabyte_of_accents_on_one_letter_is_read_in_passing():
+    # Composed as a whole they would take a quarter of an hour.
+    assert rouge1_f("Rome a" + "\u0301\u0323" * 2**19, "Rome") == pytest.approx(2 / 3)
+    assert rouge1_f("cafe\u0301 " * 2**16, "caf\u00e9") < 0.01
+
+
 def test_seven_tenths_is_not_correct():
     at = " ".join([*WORDS[:7], "x", "y", "z"])  # 2 x 7 / (10 + 10)
     above = " ".join([*WORDS[:5], "x", "y"])  # 2 x 5 / (7 + 7) = 0.714

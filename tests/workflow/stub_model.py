@@ -10,12 +10,16 @@ import json
 import os
 import sys
 import time
+from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 
 import polars as pl
 
 from candor import tables
+from candor.answers import xml
+from candor.answers.response import Response
+from candor.confidence.grading import grade
 from candor.data import items
 from candor.mcq.matching import predict
 from candor.mcq.permutations import order
@@ -78,20 +82,25 @@ elif script == "generate_answers":
         for question, gold in tables.read(options["--questions"], tables.QUESTIONS).select("question_id", "gold").rows()
         for sample in range(settings["evaluation"]["samples"])
     ]
-    text = (
-        "<reasoning>r</reasoning><answer>{}</answer>"
-        "<confidence_analysis>a</confidence_analysis><confidence>{}</confidence>"
-    )
+    write = xml.render if settings["format"] == "xml" else lambda response: json.dumps(asdict(response))
     answers = pl.DataFrame(
         {
             "question_id": [question for question, *_ in rows],
             "sample": [sample for _, sample, *_ in rows],
-            "text": [text.format(gold if draw % 2 else "no", draw % 101) for _, _, draw, gold in rows],
+            "text": [
+                write(Response("r", gold if draw % 2 else "no", "a", draw % 101, True)) for *_, draw, gold in rows
+            ],
         }
     ).with_columns(
         finish_reason=pl.lit("stop"), prompt_tokens=9, output_tokens=9, answer_probe=None, confidence_probe=None
     )
     tables.write(answers.cast(dict(tables.GENERATIONS)), options["--output"], tables.GENERATIONS)
+elif script == "grade_answers":  # of mathematics, which takes math-verify; the golds above are compared as they stand
+    questions, answers = (
+        tables.read(options[name], schema)
+        for name, schema in (("--questions", tables.QUESTIONS), ("--generations", tables.GENERATIONS))
+    )
+    tables.write(grade(questions, answers, settings["format"], "exact-match"), options["--output"], tables.GRADES)
 elif script == "generate_mcq_answers":
     protocol = PROTOCOLS[settings["protocol"]]
     rows = []

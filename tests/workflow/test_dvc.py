@@ -10,7 +10,7 @@ import yaml
 ROOT = Path(__file__).parents[2]
 CONFIDENCE = ["build", "train_sft", "train_rl", "generate", "grade", "measure"]
 CHOICES = ["mcq_build", "mcq_generate", "mcq_match", "mcq_measure"]
-STAGES = ["schemes", *CONFIDENCE, *CHOICES, "tabulate", "plot"]
+STAGES = ["schemes", "build", "cards", *CONFIDENCE[1:], *CHOICES, "tabulate", "plot"]
 
 
 def ran(output: str) -> list[str]:
@@ -42,7 +42,7 @@ def test_repro_runs_what_changed_and_a_second_clone_pulls_it(repository, run, ed
 
     edit(repository, lambda settings: settings["runs"][0]["schemes"].append("brier-2"))
     output = run(repository, "dvc", "repro").stdout
-    assert ran(output) == [stage for stage in STAGES if stage not in ("build", "train_sft", *CHOICES)]
+    assert ran(output) == [stage for stage in STAGES if stage not in ("build", "cards", "train_sft", *CHOICES)]
     jobs = re.findall(r"^(?:local)?rule (train_rl|generate_answers|grade_answers):", output, re.MULTILINE)
     assert jobs == ["train_rl", "generate_answers", "grade_answers"]  # of the new scheme alone
 

@@ -9,9 +9,10 @@ import pytest
 import yaml
 
 TABLE = "results/tables/confidence_metrics.csv"
-(DEMO_RUN,) = yaml.safe_load((Path(__file__).parents[2] / "config" / "demo.yaml").read_text(encoding="utf-8"))["runs"]
-SCHEMES = len(DEMO_RUN["schemes"])
-VARIANTS = SCHEMES + len(DEMO_RUN["baselines"])
+RUNS = yaml.safe_load((Path(__file__).parents[2] / "config" / "demo.yaml").read_text(encoding="utf-8"))["runs"]
+SCHEMES = sum(len(demo_run["schemes"]) for demo_run in RUNS)
+VARIANTS = SCHEMES + sum(len(demo_run["baselines"]) for demo_run in RUNS)
+OF_FIRST = len(RUNS[0]["schemes"]) + len(RUNS[0]["baselines"])
 OF_SCHEMES = {
     "classify_schemes": 1,
     "simulate_schemes": 1,
@@ -29,20 +30,22 @@ OF_CHOICES = {
     "plot_mcq": 6,
 }
 """Of NonsenseQA under four protocols."""
-OF_TRAINING = {"tabulate_training": 4, "plot_training": 2}
-"""Of one run without reruns."""
+OF_CARDS = {"write_dataset_card": len(RUNS), "write_model_card": 1}
+OF_TRAINING = {"tabulate_training": 4, "plot_training": 2 * len(RUNS)}
+"""Of runs without reruns."""
 OF_REPORT = {
-    "tabulate_confidence_subset": 4,
+    "tabulate_confidence_subset": 4 * len(RUNS),
     "tabulate_accuracy": 1,
     "tabulate_comparison": 1,
     "tabulate_hacked_samples": 1,
     "plot_spectrum": 3,
 }
-"""Of one model on a dataset of three difficulties."""
+"""Of one model on datasets of three difficulties."""
 DEMO = {
     **OF_SCHEMES,
     **OF_CHOICES,
-    "build_dataset": 1,
+    **OF_CARDS,
+    "build_dataset": len(RUNS),
     "prepare_model": 1,
     "generate_sft_responses": 1,
     "train_sft": 1,
@@ -51,7 +54,7 @@ DEMO = {
     "grade_answers": VARIANTS,
     "measure_confidence": VARIANTS,
     "tabulate_confidence_metrics": 1,
-    "plot_calibration": 1,
+    "plot_calibration": len(RUNS),
     **OF_TRAINING,
     **OF_REPORT,
     "all": 1,
@@ -94,6 +97,8 @@ def test_slurm_profile_plans_the_papers_matrix_on_gpus(fresh, run, jobs):
         "build_dataset": 4,
         # 5 are trained, 12 are asked in the multiple-choice track.
         "prepare_model": 5 + 12,
+        "write_dataset_card": 4,
+        "write_model_card": 5 + 12,
         # Four runs of Qwen 2.5 and the two Llamas learn XML first.
         "generate_sft_responses": 6,
         "train_sft": 6,
@@ -189,7 +194,7 @@ def test_a_model_that_is_only_trained_has_no_table_of_accuracy(fresh, run):
 
 def test_table_alone_runs_what_it_lacks_and_no_figure(fresh, plan):
     assert plan(fresh, TABLE) == without(
-        DEMO, *OF_SCHEMES, *OF_CHOICES, *OF_TRAINING, *OF_REPORT, "plot_calibration", "all"
+        DEMO, *OF_SCHEMES, *OF_CHOICES, *OF_CARDS, *OF_TRAINING, *OF_REPORT, "plot_calibration", "all"
     )
 
 
@@ -333,17 +338,11 @@ def test_a_changed_setting_reaches_its_stage_and_what_follows_only(built, plan, 
         settings["runs"][0]["resources"]["train_rl"]["memory_gib"] = 11  # needs are no reason to run again
 
     edit(copy, change)
-    assert plan(copy) == without(
-        DEMO | {"tabulate_training": 1},  # what its watchers found: one of them looks at the evaluation
-        *OF_SCHEMES,
-        *OF_CHOICES,
-        "build_dataset",
-        "prepare_model",
-        "generate_sft_responses",
-        "train_sft",
-        "train_rl",
-        "plot_training",
-    )
+    of_first = dict.fromkeys(("generate_answers", "grade_answers", "measure_confidence"), OF_FIRST)
+    once = dict.fromkeys(("tabulate_confidence_metrics", "plot_calibration", "all"), 1)
+    # What its watchers found is tabulated again: one of them looks at the evaluation.
+    again = {**OF_REPORT, "tabulate_confidence_subset": 4, "tabulate_training": 1}
+    assert plan(copy) == {**of_first, **once, **again}
 
 
 def test_another_matcher_reads_again_and_generates_nothing(built, plan, edit, tmp_path):

@@ -10,14 +10,20 @@ import re
 from candor.answers.json import reject_constant
 
 # What follows the mark that ends a string: of a key a colon; of a value the next key (even without a comma, or one of the
-# format without its marks), a closing bracket or the end of the text; of an element of a list a comma. Possessive: nothing
-# is tried twice.
-_AFTER_KEY = re.compile(r"\s*+:")
+# format without its marks), a closing bracket or the end of the text; of an element of a list a comma. Possessive, here and
+# below: nothing is tried twice.
 _KEY = r'(?:"(?:[^"\\]|\\.)*+"|\'?(?:reasoning|answer|confidence_analysis|confidence)\b\'?)'
-_AFTER_VALUE = re.compile(rf"\s*+(?:,\s*+)?+(?:{_KEY}\s*+:|[}}\]]|\Z)", re.DOTALL)
-_AFTER_ELEMENT = re.compile(r"\s*+(?:[,\]]|\Z)")
-_ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
-_MARK = re.compile(r'["\\{}\[\],:]')
+_AFTER_KEY = r"\s*+:"
+_AFTER_VALUE = rf"\s*+(?:,\s*+)?+(?:{_KEY}\s*+:|[}}\]]|\Z)"
+_AFTER_ELEMENT = r"\s*+(?:[,\]]|\Z)"
+
+_FINE = r'(?:[^"\\]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))'  # in a string, written as it should be
+_BEGINNING = re.compile(rf"{_FINE}*+")
+_TO_ESCAPE = re.compile(rf'["\\]{_FINE}*+')  # a mark that should be escaped, and what is fine after it
+_TO_END_OF_KEY, _TO_END_OF_VALUE, _TO_END_OF_ELEMENT = (
+    re.compile(rf'(?:{_FINE}|\\|"(?!{after}))*+', re.DOTALL) for after in (_AFTER_KEY, _AFTER_VALUE, _AFTER_ELEMENT)
+)
+_MARK = re.compile(r'["{}\[\],:]')  # outside a string
 
 
 def repair(text: str) -> str:
@@ -40,6 +46,8 @@ def repair(text: str) -> str:
         escaped = _escape(text, start)
     try:
         return repair_json(escaped, ensure_ascii=False)
+    except RecursionError:  # brackets nest too deep, and an integer is so long that the library asks Python to read it
+        return escaped
     except UnicodeEncodeError:  # half a surrogate pair, which the library cannot take
         return repair_json(escaped.encode("utf-16", "surrogatepass").decode("utf-16", "replace"), ensure_ascii=False)
 
@@ -49,33 +57,30 @@ def _escape(text: str, start: int) -> str:
     written: list[str] = []
     brackets: list[str] = []
     done = position = start
-    in_string = is_key = False
+    is_key = False
     while match := _MARK.search(text, position):
-        mark, index, position = match[0], match.start(), match.end()
-        if not in_string:
-            if mark == '"':
-                in_string = True
-            elif mark in "{[":
-                brackets.append(mark)
-            elif mark in "}]":
-                brackets.pop()
-                if not brackets:
-                    return "".join(written) + text[done:position]
-            if mark in "{,:":
-                is_key = mark != ":" and brackets[-1] == "{"
-        elif mark == "\\":
-            if escape := _ESCAPE.match(text, index):
-                position = escape.end()
-            else:
-                written.append(text[done:index] + "\\")
-                done = index
-        elif mark == '"':
-            after = _AFTER_KEY if is_key else _AFTER_VALUE if brackets[-1] == "{" else _AFTER_ELEMENT
-            if after.match(text, position):
-                in_string, is_key = False, not is_key and brackets[-1] == "{"
-            else:
-                written.append(text[done:index] + "\\")
-                done = index
+        mark, position = match[0], match.end()
+        if mark == '"':
+            rest = _TO_END_OF_KEY if is_key else _TO_END_OF_VALUE if brackets[-1] == "{" else _TO_END_OF_ELEMENT
+            end = rest.match(text, position).end()
+            fine = _BEGINNING.match(text, position, end).end()
+            if fine < end:
+                pieces = _TO_ESCAPE.findall(text, fine, end)
+                written.append("\\".join((text[done:fine], *pieces[:-1], "")))
+                done = end - len(pieces[-1])
+            if end == len(text):
+                break
+            position = end + 1
+            is_key = not is_key and brackets[-1] == "{"
+        elif mark in "{[":
+            brackets.append(mark)
+            is_key = is_key or mark == "{"
+        elif mark in "}]":
+            brackets.pop()
+            if not brackets:
+                return "".join(written) + text[done:position]
+        else:
+            is_key = mark == "," and brackets[-1] == "{"
     rest = text[done:]
     end = rest.rfind("}") + 1
     return "".join(written) + (rest[:end] if end and '"' not in rest[end:] else rest)

@@ -7,7 +7,6 @@ a whole output to one regular expression, which could backtrack, or stop at the 
 
 import re
 from collections.abc import Callable
-from itertools import islice, pairwise
 
 from candor.answers.response import Response
 
@@ -85,12 +84,13 @@ def follows_format(text: str, tags: Tags = TAGS) -> bool:
     """
     names = [tag for tag in tags if tag is not None]
     expected = [f"<{slash}{name}>" for name in names for slash in ("", "/")]
-    pattern = rf"</?(?:{'|'.join(map(re.escape, names))})>"
-    found = list(islice(re.finditer(pattern, text), len(expected) + 1))
-    if [match[0] for match in found] != expected:
+    if any(text.count(tag) != 1 for tag in expected):
         return False
-    ends = [0, *(match.end() for match in found[1::2])]
-    starts = [*(match.start() for match in found[::2]), len(text)]
+    found = [text.index(tag) for tag in expected]
+    if found != sorted(found):
+        return False
+    ends = [0, *(start + len(tag) for start, tag in zip(found[1::2], expected[1::2], strict=True))]
+    starts = [*found[::2], len(text)]
     return not any(text[end:start].strip() for end, start in zip(ends, starts, strict=True))
 
 
@@ -146,8 +146,15 @@ def _elements(text: str, tag: str | None) -> list[str]:
     """Return the contents of the elements of a name, in order."""
     if tag is None:
         return []
-    found = re.finditer(rf"<(/?){re.escape(tag)}>", text)
-    return [text[left.end() : right.start()] for left, right in pairwise(found) if right[1] and not left[1]]
+    opening, closing = f"<{tag}>", f"</{tag}>"
+    contents = []
+    after = 0
+    while (end := text.find(closing, after)) >= 0:
+        start = text.rfind(opening, after, end)
+        if start >= 0:
+            contents.append(text[start + len(opening) : end])
+        after = end + len(closing)
+    return contents
 
 
 def _last(contents: list[str]) -> str | None:

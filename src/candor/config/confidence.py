@@ -16,6 +16,8 @@ class Dataset(Settings):
     """Which loader reads it."""
     source: DatasetSource
     """Where its rows come from."""
+    licence: str
+    """Licence of the rows (paper E.10)."""
     difficulty_source: HubSource | None = None
     """DeepMath-103K only: where `difficulty` comes from, joined on the question's text."""
     grader: Literal["rouge-1", "exact-match", "math"]
