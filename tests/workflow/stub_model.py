@@ -17,6 +17,7 @@ from candor.data import items
 from candor.mcq.matching import predict
 from candor.mcq.permutations import order
 from candor.mcq.protocols import LETTERS, PROTOCOLS
+from candor.vocabulary import ABSTENTION_LABELS
 
 script = Path(sys.argv[1]).stem
 options = dict(zip(sys.argv[2::2], sys.argv[3::2], strict=True))
@@ -78,6 +79,13 @@ elif script == "generate_answers":
         finish_reason=pl.lit("stop"), prompt_tokens=9, output_tokens=9, answer_probe=None, confidence_probe=None
     )
     tables.write(answers.cast(dict(tables.GENERATIONS)), options["--output"], tables.GENERATIONS)
+elif script == "judge_abstention":
+    judged = tables.read(options["--grades"], tables.GRADES).select("question_id", "sample", "difficulty")
+    labels = [ABSTENTION_LABELS[said[row % len(said)] % 3] for row in range(len(judged))]
+    judgements = judged.with_columns(
+        text=pl.Series(labels), finish_reason=pl.lit("stop"), tokens=pl.lit(2, pl.Int32), label=pl.Series(labels)
+    )
+    tables.write(judgements, options["--output"], tables.JUDGEMENTS)
 elif script == "generate_mcq_answers":
     protocol = PROTOCOLS[settings["protocol"]]
     rows = []

@@ -28,6 +28,12 @@ OF_CHOICES = {
     "plot_mcq": 6,
 }
 """Of NonsenseQA under four protocols."""
+OF_JUDGES = {
+    "judge_abstention": VARIANTS,
+    "measure_abstention": VARIANTS,
+    "tabulate_abstention": 2,  # of the run, and all together
+    "tabulate_accuracy_and_abstention": 1,
+}
 DEMO = {
     **OF_SCHEMES,
     **OF_CHOICES,
@@ -42,9 +48,17 @@ DEMO = {
     "tabulate_confidence_metrics": 1,
     "plot_calibration": 1,
     "plot_training_curves": 1,
+    **OF_JUDGES,
     "all": 1,
 }
-GPU_RULES = {"generate_sft_responses", "train_sft", "train_rl", "generate_answers", "generate_mcq_answers"}
+GPU_RULES = {
+    "generate_sft_responses",
+    "train_sft",
+    "train_rl",
+    "generate_answers",
+    "generate_mcq_answers",
+    "judge_abstention",
+}
 
 
 def without(plan: dict[str, int], *rules: str) -> dict[str, int]:
@@ -80,8 +94,9 @@ def test_slurm_profile_plans_the_papers_matrix_on_gpus(fresh, run, jobs):
     assert jobs(output) == {
         **OF_SCHEMES,
         "build_dataset": 4,
-        # 5 are trained, 12 are asked in the multiple-choice track.
+        # 5 are trained, 12 are asked in the multiple-choice track; one of those is a judge too, the other judge is not.
         "prepare_model": 5 + 12,
+        "prepare_judge": 1,
         # Four runs of Qwen 2.5 and the two Llamas learn XML first.
         "generate_sft_responses": 6,
         "train_sft": 6,
@@ -91,6 +106,13 @@ def test_slurm_profile_plans_the_papers_matrix_on_gpus(fresh, run, jobs):
         "generate_answers": 7 * 13 + 4 * 3 + 3,
         "grade_answers": 7 * 13 + 4 * 3 + 3,
         "measure_confidence": 7 * 13 + 4 * 3 + 3,
+        # Two judges of two runs of Qwen 3 and one of Gemma 4: 13 schemes and the base model.
+        "judge_abstention": 2 * 3 * 14,
+        "measure_abstention": 2 * 3 * 14,
+        # Tables 28 to 31, 36, 37 and all together; table 39 for two judges and two datasets
+        "tabulate_abstention": 6 + 1,
+        "tabulate_accuracy_and_abstention": 4,
+        "tabulate_judge_agreement": 1,
         "tabulate_confidence_metrics": 1,
         "plot_calibration": 7,
         "plot_training_curves": 9,
@@ -135,7 +157,7 @@ def test_every_table_and_figure_of_the_second_paper_is_a_target(fresh, run):
 
 def test_table_alone_runs_what_it_lacks_and_no_figure(fresh, plan):
     assert plan(fresh, TABLE) == without(
-        DEMO, *OF_SCHEMES, *OF_CHOICES, "plot_calibration", "plot_training_curves", "all"
+        DEMO, *OF_SCHEMES, *OF_CHOICES, *OF_JUDGES, "plot_calibration", "plot_training_curves", "all"
     )
 
 
@@ -224,10 +246,15 @@ def test_a_new_scheme_plans_its_own_jobs(built, plan, edit, tmp_path):
         "tabulate_confidence_metrics": 1,
         "plot_calibration": 1,
         "plot_training_curves": 1,
+        **OF_JUDGES,
+        "judge_abstention": 1,
+        "measure_abstention": 1,
         "all": 1,
     }
     assert plan(copy) == added
-    assert plan(copy, TABLE) == without(added, *OF_SCHEMES, "plot_calibration", "plot_training_curves", "all")
+    assert plan(copy, TABLE) == without(
+        added, *OF_SCHEMES, *OF_JUDGES, "plot_calibration", "plot_training_curves", "all"
+    )
 
 
 def test_a_changed_definition_trains_again_under_the_schemes_made_of_it_alone(built, run, plan, edit, tmp_path):
@@ -272,6 +299,63 @@ def test_a_changed_setting_reaches_its_stage_and_what_follows_only(built, plan, 
         "train_rl",
         "plot_training_curves",
     )
+
+
+def test_a_second_judge_judges_and_generates_nothing(built, plan, run, edit, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(built[0], copy, symlinks=True)
+
+    def judge(settings):
+        judges, first = settings["judges"], settings["judges"]["smollm2-judge"]
+        first |= {"label": "the first", "resources": {"memory_gib": 9}}  # a name in tables, and needs
+        judges["served"] = {
+            **{key: first[key] for key in ("licence", "sampling", "max_tokens", "enforce_label")},
+            "label": "the second",
+            "source": {"server": "$JUDGE_ADDRESS", "served_model": "m"},
+        }
+        settings["runs"][0]["judges"].append("served")
+
+    edit(copy, judge)
+    assert plan(copy) == {
+        "judge_abstention": VARIANTS,
+        "measure_abstention": 2 * VARIANTS,
+        "tabulate_abstention": 3,
+        "tabulate_accuracy_and_abstention": 2,
+        "tabulate_judge_agreement": 1,
+        "all": 1,
+    }
+    output = run(copy, "snakemake", "--cores", "2", "tabulate_all").stdout
+    [said, *_] = [said for rule, said in blocks(output) if rule == "judge_abstention"]
+    assert "results/models" not in said  # a server has its own weights
+    agreement = (copy / "results" / "tables" / "judge_agreement.csv").read_text().splitlines()
+    assert len(agreement) == 1 + 4  # all, easy, medium and hard
+    assert "SmolLM2 (135M) Instruct,HotpotQA-Modified,the first,the second,all," in agreement[1]
+    assert plan(copy, "judge_all", "tabulate_all") == {}
+
+
+def test_a_judge_of_weights_of_its_own_brings_them_and_one_on_a_gpu_asks_for_it(clone, run, edit):
+    copy = clone("judges")
+
+    def judge(settings):
+        settings["judges"]["smollm2-judge"] |= {"source": {"hub": "a/b", "revision": "1" * 40}, "device": "gpu"}
+
+    edit(copy, judge)
+    output = run(copy, "snakemake", "--dry-run", "judge_all").stdout
+    asked = {rule: set(re.findall(r"gpu=(\d+)", said)) for rule, said in blocks(output)}
+    assert asked["judge_abstention"] == {"1"}
+    assert asked["generate_answers"] == {"0"}
+    assert "output: results/models/judges/smollm2-judge" in output
+
+
+def test_every_table_of_abstention_of_the_first_paper_is_a_target(fresh, run):
+    """As docs/judges.md lists them."""
+    text = (fresh / "docs" / "judges.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| ([\d, -]+) \| `results/tables/(\S+)` \|$", text, re.MULTILINE)
+    assert [number for number, _ in listed] == ["28", "29", "30", "31", "36", "37", "39"]
+    wanted = [f"results/tables/{name}.tex" for _, name in listed]
+    output = run(fresh, "snakemake", *wanted, "--dry-run", "--configfile", "config/paper.yaml").stdout
+    assert output.count("rule tabulate_abstention:") == 6
+    assert output.count("rule tabulate_accuracy_and_abstention:") == 1
 
 
 def test_another_matcher_reads_again_and_generates_nothing(built, plan, edit, tmp_path):

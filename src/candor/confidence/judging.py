@@ -8,6 +8,7 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -56,7 +57,7 @@ def judge_answers(
     """Judge each graded answer.
 
     An answer that could not be read is not asked about: its label is `missing`. One that with its question is longer than
-    the prompt of a judge that runs here is `too-long`.
+    `max_prompt_tokens`, or than the context of a server, is `too-long`.
 
     Args:
         engine: the judge; one that runs here with a context of `context_length(judge)` at least.
@@ -99,6 +100,9 @@ def judge_answers(
         seeds = [draw(seed, "judge", row["question_id"], str(row["sample"])) % 2**62 for row, _ in requests]
         outputs = _ask(engine, judge, [conversation for _, conversation in requests], seeds)
         for (row, _), output in zip(requests, outputs, strict=True):
+            if output is None:
+                row["label"] = TOO_LONG
+                continue
             row |= {"text": output.text, "finish_reason": output.finish_reason, "tokens": output.output_tokens}
             row["label"] = read_label(output.text, output.finish_reason)
         return pl.DataFrame(rows, tables.JUDGEMENTS)
@@ -139,7 +143,7 @@ def _final_text(text: str) -> str:
 
 def _ask(
     engine: Engine | Server, judge: Judge, conversations: Sequence[Conversation], seeds: Sequence[int]
-) -> list[Output]:
+) -> list[Output | None]:
     """Let the judge speak: in one go, or first think within its budget and then say its label."""
     drawing = judge.sampling.model_dump()
     labels = ABSTENTION_LABELS if judge.enforce_label else None
@@ -187,7 +191,8 @@ def _ask(
         begun=[begun[index] for index in chosen],
         **saying,
     )
-    outputs = thoughts.copy()  # a thought that leaves no room stays alone, which is a format error
+    # A thought that leaves no room for a label stays alone, which is a format error.
+    outputs = [replace(thought, finish_reason="length") for thought in thoughts]
     for index, [verdict] in zip(chosen, verdicts, strict=True):
         thought = thoughts[index]
         tokens = thought.output_tokens + verdict.output_tokens

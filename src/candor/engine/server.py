@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ RETRIES = 6
 
 TIMEOUT = 600.0
 """Seconds that one try of a request may take."""
+
+_TOO_LONG = re.compile(r"context[ _](length|size|window)", re.IGNORECASE)
+"""How servers (OpenAI, vLLM, llama.cpp) say that a prompt is longer than their context."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,7 @@ class Server:
         choice: Sequence[str] | None,
         thinking_budget: int | None,
         chat_template_arguments: Mapping[str, bool | str],
-    ) -> list[Output]:
+    ) -> list[Output | None]:
         """Sample one output for each conversation.
 
         Args:
@@ -59,7 +63,8 @@ class Server:
             chat_template_arguments: a parameter of vLLM's, but for `reasoning_effort`, which is OpenAI's.
 
         Returns:
-            For each conversation its output; what the server calls reasoning stands before the rest, in `<think>`.
+            For each conversation its output, None where it is longer than the server's context; what the server calls
+            reasoning stands before the rest, in `<think>`.
 
         Raises:
             OSError: the server does not answer.
@@ -83,11 +88,11 @@ class Server:
             "extra_body": {name: value for name, value in extensions.items() if value is not None},
         }
 
-        def ask(request: tuple[Conversation, int]) -> Output:
+        def ask(request: tuple[Conversation, int]) -> Output | None:
             conversation, seed = request
-            return _output(
-                _explained(self, self.client.chat.completions.create, messages=conversation, seed=seed, **parameters)
-            )
+            create = self.client.chat.completions.create
+            answer = _explained(self, create, messages=conversation, seed=seed, **parameters)
+            return None if answer is None else _output(answer)
 
         with ThreadPoolExecutor(CONCURRENCY) as pool:
             return list(pool.map(ask, zip(conversations, seeds, strict=True)))
@@ -125,7 +130,7 @@ def connect(address: str, model: str, key_variable: str = "OPENAI_API_KEY") -> S
 
 
 def _explained(server: Server, call: Any, **parameters: Any) -> Any:
-    """Call, and turn the client's errors into those that say what to do."""
+    """Call, and turn the client's errors into those that say what to do; None where the context is too short."""
     import openai
 
     try:
@@ -142,6 +147,8 @@ def _explained(server: Server, call: Any, **parameters: Any) -> Any:
             "set it, or name another with api_key_variable"
         ) from None
     except openai.APIStatusError as error:
+        if error.status_code == 400 and _TOO_LONG.search(error.message):
+            return None
         raise ValueError(
             f"{server.address} refused a request for {server.model!r} with status {error.status_code}: {error.message}; "
             "see docs/judges.md for what a server must know"
