@@ -28,8 +28,6 @@ _TOO_LONG = re.compile(r"context[ _](length|size|window)", re.IGNORECASE)
 class Server:
     """A server that was found to have its model; made by `connect`."""
 
-    client: Any
-    """The `openai.OpenAI`."""
     address: str
     model: str
     key_variable: str
@@ -90,12 +88,19 @@ class Server:
 
         def ask(request: tuple[Conversation, int]) -> Output | None:
             conversation, seed = request
-            create = self.client.chat.completions.create
+            create = client.chat.completions.create
             answer = _explained(self, create, messages=conversation, seed=seed, **parameters)
             return None if answer is None else _output(answer)
 
-        with ThreadPoolExecutor(CONCURRENCY) as pool:
+        with self.client() as client, ThreadPoolExecutor(CONCURRENCY) as pool:
             return list(pool.map(ask, zip(conversations, seeds, strict=True)))
+
+    def client(self) -> Any:
+        """Return an `openai.OpenAI` to be closed after use; where no key is set it sends one that says so."""
+        from openai import OpenAI
+
+        key = os.environ.get(self.key_variable) or "none"
+        return OpenAI(base_url=self.address, api_key=key, max_retries=RETRIES, timeout=TIMEOUT)
 
 
 def connect(address: str, model: str, key_variable: str = "OPENAI_API_KEY") -> Server:
@@ -104,26 +109,22 @@ def connect(address: str, model: str, key_variable: str = "OPENAI_API_KEY") -> S
     Args:
         address: up to the version, such as `http://localhost:8000/v1`; `$NAME` is replaced from the environment.
         model: name by which the server knows it.
-        key_variable: environment variable that holds the key; where it is not set none is sent that could be valid.
+        key_variable: environment variable that holds the key; a server that asks for none needs none set.
 
     Raises:
         OSError: the server does not answer.
         ValueError: it does not take the key, has no such model, or the address names a variable that is not set.
     """
-    from openai import OpenAI
-
     try:
         address = Template(address).substitute(os.environ)
     except KeyError as error:
         raise ValueError(
             f"the environment variable {error.args[0]} of the address {address!r} is not set; set it, or write the address out"
         ) from None
-
     logging.getLogger("httpx2").setLevel(logging.WARNING)  # it has a line for every request
-    key = os.environ.get(key_variable) or "none"
-    client = OpenAI(base_url=address, api_key=key, max_retries=RETRIES, timeout=TIMEOUT)
-    server = Server(client, address, model, key_variable)
-    valid = [each.id for each in _explained(server, client.models.list)]
+    server = Server(address, model, key_variable)
+    with server.client() as client:
+        valid = [each.id for each in _explained(server, client.models.list)]
     if model not in valid:
         raise ValueError(f"{address} serves no model called {model!r}; valid for served_model: {', '.join(valid)}")
     return server
