@@ -166,6 +166,17 @@ def test_a_judge_that_is_held_to_a_label_says_one_whatever_the_sampling(local, s
     assert here.equals(again)
 
 
+def test_an_output_ends_at_a_text_and_another_goes_on_from_it(local):
+    capital = [{"role": "user", "content": "What is the capital of France?"}]
+    greedy = {"seeds": [1], "n": 1, "max_tokens": 20, "temperature": 0, "top_p": 1, "top_k": None, "enforce": None}
+    [[first]] = local.generate([capital], until="France", **greedy)
+    assert (first.text, first.finish_reason) == ("The capital of France", "stop")
+    [[rest]] = local.generate([capital], begun=[first.text], **greedy)
+    assert (rest.text, rest.finish_reason) == (" is Paris.", "stop")
+    [[kept]] = local.generate([capital], keep_special_tokens=True, **greedy)
+    assert kept.text == first.text + rest.text  # without the token that ends the turn
+
+
 def test_a_judge_thinks_up_to_its_budget_and_then_says_a_label(local, tmp_path):
     found = judged(local, judge(thinking_budget=24, sampling={"temperature": 1}), tmp_path / "work")
     assert set(found["label"]) <= set(ABSTENTION_LABELS)

@@ -80,7 +80,11 @@ def agreement(left: pl.DataFrame, right: pl.DataFrame) -> dict[str, dict[str, fl
         raise ValueError(
             f"two judges judged {len(left)} and {len(right)} answers, of which {len(pairs)} are the same; judge them anew"
         )
-    read = pairs.filter(pl.all_horizontal(pl.col("left", "right").is_in(ABSTENTION_LABELS)))
+    read = pairs.filter(pl.all_horizontal(pl.col("left", "right").is_in(ABSTENTION_LABELS))).with_columns(
+        pl.col("left", "right")
+        .cast(pl.Enum(ABSTENTION_LABELS))
+        .to_physical()  # texts take scikit-learn several times longer
+    )
     present = [difficulty for difficulty in DIFFICULTIES if (pairs["difficulty"] == difficulty).any()]
     groups = {"all": read}
     if len(present) > 1:
