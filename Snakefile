@@ -27,7 +27,9 @@ include: "rules/train.smk"  # SFT, then RL under each scheme
 include: "rules/generate.smk"  # answers: raw text
 include: "rules/grade.smk"  # answer, confidence and correctness read from it
 include: "rules/measure.smk"  # accuracy, calibration and their intervals
+include: "rules/judge.smk"  # whether answers abstain
 include: "rules/tabulate.smk"  # tables
+include: "rules/judge_report.smk"  # tables of abstention
 include: "rules/plot.smk"  # figures
 include: "rules/training_report.smk"  # tables and figures of training, and what its watchers found
 include: "rules/mcq.smk"  # multiple choice: benchmarks, and answers as raw text

@@ -134,7 +134,7 @@ rule tabulate_comparison:
         script=script("tabulate_comparison"),
         metrics=[path for run in EVALUATED for path in metrics_of(run)],
         responses=[f"results/sft/{run.model}/{run.dataset}/responses.parquet" for run in ANSWERED],
-        abstentions=[],  # the table of abstention rates, where a judge is configured
+        abstentions=["results/tables/abstention_rates.csv"] if any(run.judges for run in EVALUATED) else [],
     output:
         csv="results/tables/comparison.csv",
         markdown="results/tables/comparison.md",

@@ -4,6 +4,7 @@ SFT_RUNS = [run for run in settings.runs if run.sft]
 MODELS = dict.fromkeys([*(run.model for run in settings.runs), *(cell[2] for cell in settings.mcq_cells)])
 BENCHMARKS = dict.fromkeys(cell[0] for cell in settings.mcq_cells)
 DATASETS = dict.fromkeys(run.dataset for run in settings.runs)
+JUDGES = dict.fromkeys(judge for run in settings.runs for judge in run.judges)
 
 
 def each_variant(folder, extension):
@@ -23,10 +24,11 @@ rule schemes_all:
 
 
 rule build_all:
-    """Every dataset and base model that a run uses."""
+    """Every dataset, base model and judge that a run uses."""
     input:
         [f"results/data/{dataset}/train.parquet" for dataset in DATASETS],
         [f"results/models/{model}" for model in MODELS],
+        [judge_folder(judge) for judge in JUDGES],
 
 
 rule cards_all:
@@ -69,6 +71,18 @@ rule measure_all:
     """Their metrics."""
     input:
         each_variant("metrics", "json"),
+
+
+rule judge_all:
+    """Whether the answers of every run that is judged abstain, as each of its judges sees it."""
+    input:
+        [path for run in settings.runs for path in judgements_of(run)],
+
+
+rule measure_abstention_all:
+    """How often they do."""
+    input:
+        [path for run in settings.runs for path in judgements_of(run, "abstention", "json")],
 
 
 rule mcq_build_all:
@@ -115,6 +129,8 @@ rule tabulate_all:
         rules.tabulate_comparison.output if EVALUATED else [],
         rules.tabulate_hacked_samples.output if EVALUATED else [],
         [f"results/tables/{name}.csv" for name in training_tables],
+        [f"results/tables/{name}.csv" for name in (*abstention_tables, *accuracy_tables)],
+        rules.tabulate_judge_agreement.output if compared_runs else [],
         [f"results/tables/{name}.csv" for name in mcq_tables],
 
 

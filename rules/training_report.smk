@@ -37,7 +37,7 @@ def is_measured(run, attempt):
 
 
 def sampling_of(labelled):
-    """Describe how models (or judges) with a label and a sampling are sampled."""
+    """Describe how models or judges are sampled."""
     return [{"model": each.label, **each.sampling.model_dump()} for each in labelled]
 
 
@@ -45,7 +45,9 @@ def list_training_tables():
     """Name every table that the configuration makes: what it is told, and the files and metrics that it reads."""
     sft = [run for run in settings.runs if run.sft]
     evaluated = dict.fromkeys(run.model for run in settings.runs if run.evaluation)
+    judging = dict.fromkeys(judge for run in settings.runs for judge in run.judges)
     models = sampling_of(settings.models[name] for name in evaluated)
+    judges = sampling_of(settings.judges[name] for name in judging)
     hyperparameters = [
         labels_of(run) | {"steps": run.rl.steps, "learning_rate": run.rl.learning_rate, "max_tokens": run.max_tokens}
         for run in settings.runs
@@ -61,7 +63,7 @@ def list_training_tables():
         "training_flags": (watched, [log_of(*one) for one in ATTEMPTS], metrics),
     }
     if models:
-        tables["sampling_parameters"] = ({"models": models, "judges": []}, [], [])
+        tables["sampling_parameters"] = ({"models": models, "judges": judges}, [], [])
     if sft:
         responses = [f"results/sft/{run.model}/{run.dataset}/responses.parquet" for run in sft]
         tables["sft_valid_responses"] = ([labels_of(run) for run in sft], responses, [])

@@ -59,6 +59,18 @@ GRADES = pl.Schema(
     }
 )
 
+JUDGEMENTS = pl.Schema(
+    {
+        "question_id": pl.String,
+        "sample": pl.Int32,
+        "difficulty": pl.String,
+        "text": pl.String,  # what the judge said, as it came; null where it was not asked
+        "finish_reason": pl.String,  # stop, or length where the token limit cut it off
+        "tokens": pl.Int32,  # of what it said, its thinking included
+        "label": pl.String,  # unanswerable, abstain, answer or format-error; missing or too-long where it was not asked
+    }
+)
+
 TRAINING_LOG = pl.Schema(
     {
         "step": pl.Int32,  # 1-based

@@ -5,6 +5,9 @@ from math import isfinite, log
 
 DIFFICULTIES = ("easy", "medium", "hard")
 
+ABSTENTION_LABELS = ("unanswerable", "abstain", "answer")
+"""What a judge of abstention says of an answer (paper E.6.2)."""
+
 LEVELS = 101
 """Number of confidences that a model can state: the integers 0 to 100."""
 

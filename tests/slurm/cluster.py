@@ -270,9 +270,7 @@ def start_munged(folder: Path) -> None:
         f"--log-file={folder}/munged.log",
     )
     wait_for(
-        lambda: (
-            subprocess.run(["munge", "-n", f"--socket={folder}/munge.socket"], capture_output=True).returncode == 0
-        ),
+        lambda: subprocess.run(["munge", "-n", f"--socket={folder}/munge.socket"], capture_output=True).returncode == 0,
         "munged",
         folder,
     )

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from candor.config import Config, HubSource, Model, Run, Sampling, json_schema, load
+from candor.config import Config, HubSource, Judge, Model, Run, Sampling, json_schema, load
 from candor.vocabulary import DIFFICULTIES, PAPER_SCHEMES
 
 ROOT = Path(__file__).parents[2]
@@ -206,12 +206,49 @@ def test_only_gemma_is_trained_in_bfloat16(trained):
 
 
 def test_one_revision_for_each_repository(config):
-    sources = [entry.source for kind in (config.models, config.benchmarks, config.matchers) for entry in kind.values()]
+    kinds = (config.models, config.judges, config.benchmarks, config.matchers)
+    sources = [entry.source for kind in kinds for entry in kind.values()]
     for dataset in config.datasets.values():
         sources += [dataset.source, dataset.difficulty_source]
     pins = {(source.hub, source.revision) for source in sources if isinstance(source, HubSource)}
     assert all(re.fullmatch("[0-9a-f]{40}", revision) for _, revision in pins)
-    assert len(pins) == len({hub for hub, _ in pins}) == len({revision for _, revision in pins}) == 29
+    assert len(pins) == len({hub for hub, _ in pins}) == len({revision for _, revision in pins}) == 30
+
+
+# --- Abstention ---
+
+
+@pytest.fixture(scope="module")
+def judges(config) -> dict[str, Judge]:
+    """Judges by the labels that the paper prints."""
+    return {judge.label: judge for judge in config.judges.values()}
+
+
+def test_judges_are_those_of_e_6_2_with_the_sampling_of_table_6(judges):
+    rows = {row["model"]: row for row in printed("confidence_sampling")}
+    for label, judge in judges.items():
+        row = rows[label]
+        top_k = int(row["top_k"]) if row["top_k"] else None
+        assert judge.sampling == Sampling(temperature=float(row["temperature"]), top_p=float(row["top_p"]), top_k=top_k)
+    gpt, qwen = judges["GPT-OSS-20B"], judges["Qwen 3 (30B-A3B) FP8"]
+    assert (gpt.chat_template_arguments, gpt.thinking_budget) == ({"reasoning_effort": "low"}, None)
+    assert (qwen.chat_template_arguments, qwen.thinking_budget) == ({"enable_thinking": True}, 2048)
+    assert not gpt.enforce_label  # Harmony's channels come before the label
+
+
+def test_what_is_judged_is_what_is_printed(config, runs, judges):
+    by_printed = {(row["model"], row["dataset"], row["judge"]) for row in printed("abstention_rates")}
+    configured = {(*cell, config.judges[judge].label) for cell, run in runs.items() for judge in run.judges}
+    assert configured == by_printed
+    assert {judge for *_, judge in by_printed} == set(judges)
+
+
+def test_a_judge_has_room_for_every_question_and_answer(config):
+    """At their limits; JSON's escapes may take more, and what is longer still is counted."""
+    for run in config.runs:
+        for judge in run.judges:
+            instructions = 512
+            assert run.max_prompt_tokens + run.max_tokens + instructions <= config.judges[judge].max_prompt_tokens
 
 
 # --- Multiple choice ---

@@ -24,6 +24,7 @@ from candor.data import items
 from candor.mcq.matching import predict
 from candor.mcq.permutations import order
 from candor.mcq.protocols import LETTERS, PROTOCOLS
+from candor.vocabulary import ABSTENTION_LABELS
 
 script = Path(sys.argv[1]).stem
 options = dict(zip(sys.argv[2::2], sys.argv[3::2], strict=True))
@@ -101,6 +102,13 @@ elif script == "grade_answers":  # of mathematics, which takes math-verify; the 
         for name, schema in (("--questions", tables.QUESTIONS), ("--generations", tables.GENERATIONS))
     )
     tables.write(grade(questions, answers, settings["format"], "exact-match"), options["--output"], tables.GRADES)
+elif script == "judge_abstention":
+    judged = tables.read(options["--grades"], tables.GRADES).select("question_id", "sample", "difficulty")
+    labels = [ABSTENTION_LABELS[said[row % len(said)] % 3] for row in range(len(judged))]
+    judgements = judged.with_columns(
+        text=pl.Series(labels), finish_reason=pl.lit("stop"), tokens=pl.lit(2, pl.Int32), label=pl.Series(labels)
+    )
+    tables.write(judgements, options["--output"], tables.JUDGEMENTS)
 elif script == "generate_mcq_answers":
     protocol = PROTOCOLS[settings["protocol"]]
     rows = []

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
-CONFIDENCE = ["build", "train_sft", "train_rl", "generate", "grade", "measure"]
+CONFIDENCE = ["build", "train_sft", "train_rl", "generate", "grade", "measure", "judge", "measure_abstention"]
 CHOICES = ["mcq_build", "mcq_generate", "mcq_match", "mcq_measure"]
 STAGES = ["schemes", "build", "cards", *CONFIDENCE[1:], *CHOICES, "tabulate", "plot"]
 

@@ -13,7 +13,14 @@ import pytest
 
 CLUSTER = Path(__file__).parents[1] / "slurm" / "cluster.py"
 ADAPTER = "results/rl/smollm2-135m-instruct/hotpotqa-modified/brier-1/1/adapter"
-HASTE = ("--slurm-init-seconds-before-status-checks", "1", "--seconds-between-status-checks", "1", "--latency-wait", "5")
+HASTE = (
+    "--slurm-init-seconds-before-status-checks",
+    "1",
+    "--seconds-between-status-checks",
+    "1",
+    "--latency-wait",
+    "5",
+)
 """The plugin waits 40 seconds before it first asks how its jobs are."""
 
 

@@ -5,6 +5,7 @@ that names the key and what would have been valid. `json_schema` is written to `
 """
 
 from candor.config.confidence import Dataset, Evaluation, Lora, Model, Rl, Run, Sampling, Sft
+from candor.config.judging import Judge
 from candor.config.loading import ConfigError, json_schema, load, scheme_definition
 from candor.config.multiple_choice import Benchmark, ProtocolName
 from candor.config.schemes import (
@@ -24,6 +25,7 @@ from candor.config.sources import (
     ItemFiles,
     NonsenseSource,
     PackageSource,
+    ServerSource,
 )
 from candor.config.whole import Config
 
@@ -41,6 +43,7 @@ __all__ = [
     "GeneratedSource",
     "HubSource",
     "ItemFiles",
+    "Judge",
     "Lora",
     "Model",
     "NonsenseSource",
@@ -50,6 +53,7 @@ __all__ = [
     "Run",
     "Sampling",
     "ScaleScheme",
+    "ServerSource",
     "Sft",
     "ShiftScheme",
     "UnnormalisedScheme",

@@ -262,6 +262,8 @@ class Run(Settings):
     """What is evaluated next to the schemes."""
     evaluation: Evaluation | None
     """How the models are evaluated; none where they are only trained (paper I.2)."""
+    judges: list[Name] = []
+    """Which of `judges` tell of its answers whether they abstain (paper E.6.2: with Qwen 3 and Gemma 4)."""
     resources: Resources = Resources()
     """What its stages ask a cluster for."""
 
@@ -295,6 +297,10 @@ class Run(Settings):
             raise ValueError("rl.repair_json is for format 'json'")
         if self.evaluation is None and self.baselines:
             raise ValueError("baselines are listed but evaluation is null; drop them or say how to evaluate")
+        if self.evaluation is None and self.judges:
+            raise ValueError("judges are listed but evaluation is null, so there are no answers to judge; drop them")
+        if len(set(self.judges)) < len(self.judges):
+            raise ValueError("judges: name each judge once")
         return self
 
     @property

@@ -43,6 +43,18 @@ class PackageSource(Settings):
     """Name of the package (installed in the model environment)."""
 
 
+class ServerSource(Settings):
+    """A model behind an address that speaks OpenAI's chat completions, such as `vllm serve`."""
+
+    server: Annotated[str, Field(pattern=r"^(https?://|\$)[^@\s]+$")]
+    """Address up to the version, such as `http://localhost:8000/v1`; `$NAME` is replaced from the environment, so that a
+    server that moves makes nothing run again. No user name and no key in it."""
+    served_model: str
+    """Name by which the server knows the model."""
+    api_key_variable: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] = "OPENAI_API_KEY"
+    """Environment variable that holds the key; a server that asks for none needs none set."""
+
+
 class ItemFiles(Settings):
     """Local files of a benchmark, in its original or in the hub's schema, as JSONL, JSON, Parquet or CSV."""
 
@@ -77,6 +89,8 @@ SOURCE_KEYS = {
     "generated_train": GeneratedSource,
     "generated_test": GeneratedSource,
     "package": PackageSource,
+    "server": ServerSource,
+    "served_model": ServerSource,
     "asked": ItemFiles,
     "examples": ItemFiles,
     "generated_questions": NonsenseSource,
@@ -99,6 +113,10 @@ DatasetSource = Annotated[
     Hub | Files | Generated, one_of_sources("{hub, revision}, {train, test} or {generated_train, generated_test}")
 ]
 ModelSource = Annotated[Hub | Package, one_of_sources("{hub, revision} or {package}")]
+JudgeSource = Annotated[
+    Hub | Package | Annotated[ServerSource, Tag("ServerSource")],
+    one_of_sources("{hub, revision}, {package} or {server, served_model}"),
+]
 
 BenchmarkSource = Annotated[
     Hub | Annotated[ItemFiles, Tag("ItemFiles")] | Annotated[NonsenseSource, Tag("NonsenseSource")],

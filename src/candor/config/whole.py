@@ -6,6 +6,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from candor.config.base import Name, Positive, Settings
 from candor.config.confidence import Dataset, Model, Precision, Run
+from candor.config.judging import Judge
 from candor.config.multiple_choice import Benchmark, Matcher, McqRun
 from candor.config.schemes import SchemeDefinition, base_of
 from candor.vocabulary import BASELINES, is_scheme_name, parse_scheme_name
@@ -31,6 +32,8 @@ class Config(Settings):
     """Base models by name."""
     schemes: dict[Name, SchemeDefinition] = {}
     """Reward schemes of one's own, by name; a run's `schemes` may name them beside those of table 1."""
+    judges: dict[Name, Judge] = {}
+    """Judges of abstention by name; a run's `judges` names those that judge it."""
     runs: Annotated[list[Run], Field(min_length=1)]
     """What is trained and evaluated."""
     bootstrap: Bootstrap = Bootstrap()
@@ -83,6 +86,11 @@ class Config(Settings):
                 raise ValueError(
                     f"models.{run.model}.train_precision: missing, but runs.{index} trains it; "
                     f"valid: {', '.join(get_args(Precision))}"
+                )
+            if unknown := [name for name in run.judges if name not in self.judges]:
+                raise ValueError(
+                    f"runs.{index}.judges: {', '.join(map(repr, unknown))} not found; "
+                    f"valid: {', '.join(self.judges) or 'none, since there is no `judges:`'}"
                 )
             if (run.model, run.dataset) in seen:
                 raise ValueError(f"runs.{index}: {run.model} on {run.dataset} is listed twice; join the two runs")

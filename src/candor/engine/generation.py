@@ -50,23 +50,29 @@ class Engine:
     adapter: Any
     """The `LoRARequest`, or None."""
 
-    def tokens(self, conversations: Sequence[Conversation]) -> list[list[int]]:
+    def tokens(self, conversations: Sequence[Conversation], begun: Sequence[str] | None = None) -> list[list[int]]:
         """Return the token ids of each prompt, by the model's chat template, up to where its answer begins.
 
-        A base model without a template gets the messages' contents as plain text.
+        A base model without a template gets the messages' contents as plain text. `begun` are texts that the answers
+        begin with.
         """
         if not conversations:
             return []
         if self.tokenizer.chat_template is None:
             texts = ["\n\n".join(message["content"] for message in conversation) for conversation in conversations]
-            return self.tokenizer(texts)["input_ids"]
-        return self.tokenizer.apply_chat_template(
-            list(conversations),
-            add_generation_prompt=True,
-            return_dict=False,
-            strftime_now=_DAY.strftime,
-            **self.chat_template_arguments,
-        )
+            prompts = self.tokenizer(texts)["input_ids"]
+        else:
+            prompts = self.tokenizer.apply_chat_template(
+                list(conversations),
+                add_generation_prompt=True,
+                return_dict=False,
+                strftime_now=_DAY.strftime,
+                **self.chat_template_arguments,
+            )
+        if begun is None:
+            return prompts
+        beginnings = self.tokenizer(list(begun), add_special_tokens=False)["input_ids"]
+        return [prompt + beginning for prompt, beginning in zip(prompts, beginnings, strict=True)]
 
     def forget_prefixes(self) -> None:
         """Empty the cache of what prompts share.
@@ -86,6 +92,9 @@ class Engine:
         top_p: float,
         top_k: int | None,
         enforce: Mapping[str, Any] | None,
+        begun: Sequence[str] | None = None,
+        until: str | None = None,
+        keep_special_tokens: bool = False,
     ) -> list[list[Output]]:
         """Sample `n` outputs for each conversation.
 
@@ -96,7 +105,11 @@ class Engine:
             n: samples per conversation; at temperature 0 they are all the same.
             max_tokens: token limit of an output, its end-of-turn token included.
             temperature, top_p, top_k: of the sampling; `top_k` None considers all tokens.
-            enforce: None, or one of {"json": schema}, {"grammar": xgrammar's EBNF} and {"regex": pattern}.
+            enforce: None, or one of {"json": schema}, {"grammar": xgrammar's EBNF}, {"regex": pattern} and
+                {"choice": texts}.
+            begun: texts that the outputs go on from, one for each conversation; they are not in the outputs.
+            until: text that ends an output too; it is in the output.
+            keep_special_tokens: whether they are in the output, as the channels of Harmony; the end of turn is not.
 
         Returns:
             For each conversation its `n` outputs.
@@ -107,7 +120,7 @@ class Engine:
         from vllm import SamplingParams
         from vllm.sampling_params import StructuredOutputsParams
 
-        prompts = self.tokens(conversations)
+        prompts = self.tokens(conversations, begun)
         longest = max(map(len, prompts), default=0)
         if longest + max_tokens > self.max_model_len:
             raise ValueError(
@@ -121,7 +134,10 @@ class Engine:
                 temperature=temperature,
                 top_p=top_p,
                 top_k=top_k or 0,
+                stop=until,
+                include_stop_str_in_output=until is not None,
                 stop_token_ids=self.stop_token_ids,
+                skip_special_tokens=not keep_special_tokens,
                 structured_outputs=None if enforce is None else StructuredOutputsParams(**enforce),
             )
             for seed in seeds

@@ -10,15 +10,16 @@ from tqdm import tqdm
 
 from candor import tables
 from candor.engine.generation import Engine
+from candor.engine.server import Server
 
 logger = logging.getLogger(__name__)
 
-IN_FLIGHT = {"cpu": 64, "gpu": 1024}
+IN_FLIGHT = {"cpu": 64, "gpu": 1024, "server": 256}
 """Sequences sampled at once, by device: many, for speed, and so few that a kill loses minutes at most."""
 
 
 def in_parts(
-    engine: Engine,
+    engine: Engine | Server,
     requests: pl.DataFrame,
     size: int,
     answer: Callable[[pl.DataFrame], pl.DataFrame],
