@@ -15,6 +15,7 @@ from candor.config import load
 from candor.data.items import from_frame
 from candor.mcq.extraction import LETTER_RULES, RANDOM, TEXT_RULES
 from candor.mcq.permutations import order
+from candor.vocabulary import ABSTENTION_LABELS
 
 ROOT = Path(__file__).parents[2]
 CONFIG = Path(__file__).parent / "real_data.yaml"
@@ -86,6 +87,21 @@ def test_the_table_holds_every_variant_and_its_identities(chain):
     printed = (chain / "results/tables/confidence_metrics.md").read_text()
     assert "Brier-2" in printed
     assert r"\toprule" in (chain / "results/tables/confidence_metrics.tex").read_text()
+
+
+def test_every_answer_is_judged(chain):
+    table = pl.read_csv(chain / "results/tables/abstention_rates.csv").filter(difficulty="all")
+    for scheme in IN_JSON:
+        graded = read(chain, "grades", MATHEMATICS, scheme, tables.GRADES)
+        judged = tables.read(
+            chain / f"results/judgements/smollm2-judge/{MATHEMATICS}/{scheme}.parquet", tables.JUDGEMENTS
+        )
+        assert judged.select("question_id", "sample").equals(graded.select("question_id", "sample"))
+        given = judged["label"].is_in(ABSTENTION_LABELS)  # enforced wherever there is an answer to judge
+        assert given.equals(graded["answer"].is_not_null())
+        (row,) = table.filter(scheme=scheme).rows(named=True)
+        assert row["total"] == pytest.approx(judged["label"].is_in(["unanswerable", "abstain"]).mean())
+        assert row["total"] == pytest.approx(row["unanswerable"] + row["other"])
 
 
 @pytest.mark.parametrize("benchmark", ["arc", "exams"])
