@@ -96,7 +96,7 @@ def test_what_nothing_was_done_to_is_read_as_it_was_meant(case, grades):
     rows = [
         row for row, output in zip(grades.iter_rows(named=True), outputs, strict=True) if is_only(output, "untouched")
     ]
-    assert len(rows) > 20
+    assert len(rows) >= 10
     for row in rows:
         output = outputs[int(row["question_id"])]
         assert row["answer"] == output.answered
@@ -171,8 +171,8 @@ def test_an_invalid_confidence_is_the_worst_for_its_answer(case, rewards):
                 1.8 if format == "xml" else 0
             )  # XML: the tags and the answer are fine
             seen[right] += 1
-    assert min(seen[True], seen[False]) > 5
-    assert (seen["unreadable"] > 5) == (format == "json" and not repair)
+    assert min(seen[True], seen[False]) >= 2
+    assert (seen["unreadable"] >= 2) == (format == "json" and not repair)
 
 
 def test_no_answer_is_wrong_at_100(case, rewards):
