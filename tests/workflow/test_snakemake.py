@@ -284,7 +284,9 @@ def test_the_comparison_and_the_samples_of_the_demo(built):
     assert page.count("\n### Wrong at confidence ") + page.count("\n### Right at confidence ") == 3
     tables = sorted(path.name for path in folder.glob("confidence_smollm2*.md"))
     assert tables == [
-        f"confidence_smollm2-135m-instruct_hotpotqa-modified_{of}.md" for of in ("all", "easy", "hard", "medium")
+        f"confidence_smollm2-135m-instruct_{dataset}_{of}.md"
+        for dataset in ("arithmetic", "hotpotqa-modified")
+        for of in ("all", "easy", "hard", "medium")
     ]
 
 
@@ -322,6 +324,7 @@ def test_a_new_scheme_plans_its_own_jobs(built, plan, edit, tmp_path):
         "tabulate_training": 1,
         "plot_training": 2,
         **OF_REPORT,  # log-1/ln202 can be hacked
+        "tabulate_confidence_subset": 4,
         **OF_JUDGES,
         "judge_abstention": 1,
         "measure_abstention": 1,
@@ -366,7 +369,7 @@ def test_a_changed_setting_reaches_its_stage_and_what_follows_only(built, plan, 
     of_first = dict.fromkeys(("generate_answers", "grade_answers", "measure_confidence"), OF_FIRST)
     once = dict.fromkeys(("tabulate_confidence_metrics", "plot_calibration", "all"), 1)
     # What its watchers found is tabulated again: one of them looks at the evaluation.
-    again = {**OF_REPORT, "tabulate_confidence_subset": 4, "tabulate_training": 1}
+    again = {**OF_REPORT, "tabulate_confidence_subset": 4, "tabulate_training": 1, **OF_JUDGES}
     assert plan(copy) == {**of_first, **once, **again}
 
 
@@ -391,6 +394,8 @@ def test_a_second_judge_judges_and_generates_nothing(built, plan, run, edit, tmp
         "tabulate_abstention": 3,
         "tabulate_accuracy_and_abstention": 2,
         "tabulate_judge_agreement": 1,
+        "tabulate_comparison": 1,
+        "tabulate_training": 1,  # how judges are sampled, which is in table 6
         "all": 1,
     }
     output = run(copy, "snakemake", "--cores", "2", "tabulate_all").stdout
