@@ -37,6 +37,7 @@ dnspython==2.9.2
 docstring-parser==0.18.0
 einops==0.8.2
 email-validator==2.4.0
+execnet==2.1.2
 fast-json-repair==0.2.3
 fastapi==0.136.3
 fastapi-cli==0.0.34
@@ -139,6 +140,7 @@ pydantic-settings==2.16.3
 pygments==2.21.0
 pyjwt==2.15.1
 pytest==9.2.0
+pytest-xdist==3.8.0
 python-dateutil==4.0.0
 python-dotenv==1.2.4
 python-json-logger==4.2.0
