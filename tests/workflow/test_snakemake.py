@@ -543,3 +543,18 @@ def test_the_tables_of_settings_need_no_run_and_are_as_printed(clone, run):
         assert built.filter(pl.col("model").is_in(expected["model"].implode())).equals(expected)
         others = set(built["model"]) - set(expected["model"])
         assert others == ({"Llama 3.2 (3B) Instruct", "Llama 3.1 (8B) Instruct"} if "rl" in name else set())
+
+
+def test_candor_plan_counts_what_is_left_by_what_took_how_long(built, run, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(built[0], copy, symlinks=True)
+    environment = {"PYTHONPATH": str(copy / "src")}
+    assert "Nothing is left" in run(copy, "candor.cli", "plan", **environment).stdout
+    for name in ("grades", "metrics"):
+        (copy / f"results/{name}/smollm2-135m-instruct/hotpotqa-modified").rename(tmp_path / name)
+    output = run(copy, "candor.cli", "plan", "measure_all", **environment).stdout
+    rows = {line.split()[0]: line.split()[1:] for line in output.splitlines()[1:]}
+    assert rows["grade_answers"][:2] == rows["measure_confidence"][:2] == [str(OF_FIRST), "0"]
+    # Of the other dataset's two variants, whose files are there.
+    assert rows["grade_answers"][4:] == ["2", "finished"]
+    assert rows["total"][0] == str(2 * OF_FIRST)

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from candor.cli import scheme
+from candor.cli import plan, scheme
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -14,6 +14,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.set_defaults(run=lambda _: parser.print_help())
     commands = parser.add_subparsers(metavar="COMMAND")
     scheme.add_to(commands)
+    plan.add_to(commands)
     parsed = parser.parse_args(scheme.join_formulas(sys.argv[1:] if arguments is None else arguments))
     try:
         parsed.run(parsed)
