@@ -145,12 +145,18 @@ def run_settings(wildcards, *names):
 MODEL_THREADS = 8
 
 
-def side_by_side(wildcards):
+def engine_threads(device):
     """Take half of the cores for generation on a CPU: two engines at a time are faster than one after another, since
     each spends much of its time in one thread. Training is not so: two at a time would need twice its memory."""
-    if settings.models[wildcards.model].device == "gpu":
+    try:
+        return max(1, workflow.cores // 2) if device == "cpu" else MODEL_THREADS
+    except WorkflowError:  # on a cluster there is no such number
         return MODEL_THREADS
-    return max(1, (workflow.cores or MODEL_THREADS) // 2)
+
+
+def side_by_side(wildcards):
+    """Take them for a model's stage."""
+    return engine_threads(settings.models[wildcards.model].device)
 
 
 def growing(first):

@@ -36,9 +36,7 @@ def judge_settings(wildcards):
 def judge_threads(wildcards):
     """Take what generation takes where the judge runs here; to ask a server takes next to nothing."""
     device = settings.judges[wildcards.judge].device
-    if device is None:
-        return 1
-    return MODEL_THREADS if device == "gpu" else max(1, (workflow.cores or MODEL_THREADS) // 2)
+    return 1 if device is None else engine_threads(device)
 
 
 def judgements_of(run, folder="judgements", extension="parquet"):

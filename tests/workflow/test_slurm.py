@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 CLUSTER = Path(__file__).parents[1] / "slurm" / "cluster.py"
-ADAPTER = "results/rl/smollm2-135m-instruct/hotpotqa-modified/brier-1/1/adapter"
+RUN = "smollm2-135m-instruct/hotpotqa-modified"
+ADAPTER = f"results/rl/{RUN}/brier-1/1/adapter"
 HASTE = (
     "--slurm-init-seconds-before-status-checks",
     "1",
@@ -22,6 +23,7 @@ HASTE = (
     "5",
 )
 """The plugin waits 40 seconds before it first asks how its jobs are."""
+PROFILE = ("--profile", "slurm", "--configfile", "config/demo.yaml")
 
 
 @pytest.fixture(scope="module")
@@ -51,17 +53,38 @@ def repository(clone, stubbed, edit, request) -> Path:
     return copy
 
 
-def start(folder: Path, *targets: str, **environment: str) -> subprocess.Popen:
+@pytest.fixture
+def prepared(repository, run) -> Path:
+    """The same with all that RL needs, made here and not on the cluster."""
+    needed = ("data/hotpotqa-modified/train.parquet", "models/smollm2-135m-instruct", f"sft/{RUN}/adapter")
+    run(repository, "snakemake", "--cores", "2", *(f"results/{name}" for name in needed))
+    return repository
+
+
+@pytest.fixture
+def start(cluster, repository) -> Iterator[Callable[..., subprocess.Popen]]:
     """Start the command that a user types, with targets, and the demo's configuration in place of the paper's."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "snakemake", *targets, "--profile", "slurm", "--configfile", "config/demo.yaml", *HASTE],
-        cwd=folder,
-        env={**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"} | environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
+    processes = []
+
+    def run(*targets: str, **environment: str) -> subprocess.Popen:
+        processes.append(
+            subprocess.Popen(
+                [sys.executable, "-m", "snakemake", *targets, *PROFILE, *HASTE],
+                cwd=repository,
+                env={**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+                | environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+        )
+        return processes[-1]
+
+    yield run
+    for process in processes:  # of a test that failed
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=120)
 
 
 def end(process: subprocess.Popen) -> str:
@@ -92,32 +115,33 @@ def wait_for(ready: Callable[[], object], process: subprocess.Popen) -> None:
         time.sleep(0.2)
 
 
-def test_a_run_ends_and_each_gpu_job_has_a_device_of_its_own(cluster, repository):
-    end(start(repository, "all"))
+def test_a_run_ends_and_each_gpu_job_has_a_device_of_its_own(start, repository):
+    end(start("all"))
     assert (repository / "results/tables/confidence_metrics.csv").exists()
     for rule, count, gpus in (("train_rl", 1, 1), ("generate_answers", 3, 1), ("build_dataset", 1, 0)):
         jobs = accounts(rule)
         assert [job["State"] for job in jobs] == ["COMPLETED"] * count
         assert [job["AllocTRES"].count("gres/gpu=1") for job in jobs] == [gpus] * count
-    devices = {path.name.split("-")[0]: path.read_text() for path in (repository / "stub_devices").iterdir()}
-    assert devices.pop("prepare_model") == "none"
-    assert set(devices.values()) <= {"0", "1"}
-    assert "Nothing to be done" in end(start(repository, "all"))
+    for path in (repository / "stub_devices").iterdir():
+        script = path.name.split("-")[0]
+        on_gpu = script in ("generate_sft_responses", "train_sft", "train_rl", "generate_answers")
+        assert path.read_text() in (("0", "1") if on_gpu else ("none",)), script
+    assert "Nothing to be done" in end(start("all"))
 
 
-def test_a_job_over_its_memory_is_tried_again_with_more(cluster, repository):
+def test_a_job_over_its_memory_is_tried_again_with_more(start, prepared):
     before = len(accounts("train_rl"))
-    end(start(repository, ADAPTER, STUB_FILLS="train_rl"))
+    end(start(ADAPTER, STUB_FILLS="train_rl"))
     first, second = accounts("train_rl")[before:]
     assert (first["ReqMem"], second["ReqMem"]) == ("1G", "2G")
     assert first["State"] != "COMPLETED"
     assert second["State"] == "COMPLETED"
 
 
-def test_a_cancelled_job_and_a_requeued_one_come_back(cluster, repository):
+def test_a_cancelled_job_and_a_requeued_one_come_back(start, prepared):
     before = len(accounts("train_rl"))
-    process = start(repository, ADAPTER, STUB_WAITS="train_rl")
-    waits = repository / "stub_waits"
+    process = start(ADAPTER, STUB_WAITS="train_rl")
+    waits = prepared / "stub_waits"
     wait_for(waits.exists, process)
     (running,) = queue("--states=RUNNING")
     subprocess.run(["scancel", running.split()[0]], check=True)
@@ -129,28 +153,28 @@ def test_a_cancelled_job_and_a_requeued_one_come_back(cluster, repository):
     waits.unlink()
 
     wait_for(waits.exists, process)  # the second try once more
-    (repository / "stub_go").touch()
+    (prepared / "stub_go").touch()
     end(process)
     cancelled, requeued = accounts("train_rl")[before:]
     assert cancelled["State"].startswith("CANCELLED")
     assert requeued["State"] == "COMPLETED"
-    assert (repository / ADAPTER / "weights").exists()
+    assert (prepared / ADAPTER / "weights").exists()
 
 
-def test_an_interrupted_run_leaves_no_job_behind_and_goes_on(cluster, repository):
-    process = start(repository, ADAPTER, STUB_WAITS="train_rl")
-    wait_for((repository / "stub_waits").exists, process)
+def test_an_interrupted_run_leaves_no_job_behind_and_goes_on(start, prepared):
+    process = start(ADAPTER, STUB_WAITS="train_rl")
+    wait_for((prepared / "stub_waits").exists, process)
     assert queue()
-    os.kill(process.pid, signal.SIGINT)
+    process.send_signal(signal.SIGINT)
     process.communicate(timeout=120)
     assert process.returncode != 0
     deadline = time.monotonic() + 30
     while queue():
         assert time.monotonic() < deadline
         time.sleep(0.5)
-    assert not (repository / ADAPTER).exists()
-    end(start(repository, ADAPTER))
-    assert (repository / ADAPTER / "weights").exists()
+    assert not (prepared / ADAPTER).exists()
+    end(start(ADAPTER))
+    assert (prepared / ADAPTER / "weights").exists()
 
 
 def test_starting_twice_is_safe_and_another_cluster_is_left_alone(cluster, tmp_path):
