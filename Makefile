@@ -36,12 +36,13 @@ demo: environments
 repro: environments
 	dvc repro
 
-# Of the unit tests, those that need what only the model environment has. Its engines spend half of their time in one thread.
+# First, of the unit tests, those that need what only the model environment has; its engines spend half of their time in one
+# thread. Then the longest files first.
 test: environments
 	.venv-model/bin/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder tests/model \
 		$(foreach name, answers_real_outputs answers_xml grade_answers hotpotqa hub json_repair math_data math_grading \
 		mutated_outputs responding rewards, tests/unit/test_$(name).py)
-	.venv/bin/python -m pytest --numprocesses logical --dist loadfile tests/unit tests/workflow
+	.venv/bin/python -m pytest --numprocesses logical --dist loadfile --no-loadscope-reorder tests/workflow tests/unit
 	.venv/bin/python -m pytest tests/e2e
 
 lint: $(CONTROLLER)
