@@ -25,6 +25,7 @@ except ValueError as error:
 
 
 EVALUATED = [run for run in settings.runs if run.evaluation]
+EVALUATED_MODELS = list(dict.fromkeys(run.model for run in EVALUATED))
 
 
 # --- Interpreters -----------------------------------------------------------------------------------------------------
@@ -113,9 +114,14 @@ def metrics_of(run):
     return [f"results/metrics/{run.model}/{run.dataset}/{variant}.json" for variant in run.variants]
 
 
+def labels_of(run):
+    """Name a run's model and dataset as tables print them."""
+    return {"model": settings.models[run.model].label, "dataset": settings.datasets[run.dataset].label}
+
+
 def title_of(run):
     """Name a run in a figure."""
-    return f"{settings.models[run.model].label}, {settings.datasets[run.dataset].label}"
+    return ", ".join(labels_of(run).values())
 
 
 # --- Settings ---------------------------------------------------------------------------------------------------------

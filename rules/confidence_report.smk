@@ -5,8 +5,6 @@ from functools import cache
 from candor.schemes import spectrum_place
 from candor.vocabulary import DIFFICULTIES
 
-EVALUATED_MODELS = list(dict.fromkeys(run.model for run in EVALUATED))
-
 
 localrules:
     tabulate_confidence_subset,
@@ -148,9 +146,7 @@ rule tabulate_comparison:
         mem_mb=growing(1024),
         runtime=growing(10),
     params:
-        response_labels=to_json(
-            [[settings.models[run.model].label, settings.datasets[run.dataset].label] for run in ANSWERED]
-        ),
+        response_labels=to_json([list(labels_of(run).values()) for run in ANSWERED]),
     conda:
         "../envs/controller.yaml"
     shell:
@@ -179,12 +175,7 @@ def hacked_files(path):
 
 def hacked_labels(wildcards):
     """Name each of them as tables do."""
-    return to_json(
-        [
-            [settings.models[run.model].label, settings.datasets[run.dataset].label, scheme]
-            for run, scheme in list_hacked()
-        ]
-    )
+    return to_json([[*labels_of(run).values(), scheme] for run, scheme in list_hacked()])
 
 
 rule tabulate_hacked_samples:

@@ -119,8 +119,7 @@ rule tabulate_judge_agreement:
         runs=to_json(
             [
                 {
-                    "model": settings.models[run.model].label,
-                    "dataset": settings.datasets[run.dataset].label,
+                    **labels_of(run),
                     "judges": [settings.judges[judge].label for judge in run.judges],
                     "variants": run.variants,
                 }

@@ -21,11 +21,6 @@ def log_of(run, attempt):
     return f"results/rl/{run.model}/{run.dataset}/{scheme}/{attempt['attempt']}/log.parquet"
 
 
-def labels_of(run):
-    """Name a run's model and dataset as tables print them."""
-    return {"model": settings.models[run.model].label, "dataset": settings.datasets[run.dataset].label}
-
-
 # --- Tables -----------------------------------------------------------------------------------------------------------
 
 ATTEMPTS = [(run, attempt) for run in settings.runs for scheme in run.schemes for attempt in attempts_at(run, scheme)]
@@ -33,7 +28,7 @@ ATTEMPTS = [(run, attempt) for run in settings.runs for scheme in run.schemes fo
 
 def is_measured(run, attempt):
     """Tell whether an attempt has metrics: Llama is only trained, and of two attempts one is evaluated."""
-    return attempt["evaluated"] and run.evaluation is not None
+    return attempt["evaluated"] and run in EVALUATED
 
 
 def sampling_of(labelled):
@@ -44,9 +39,8 @@ def sampling_of(labelled):
 def list_training_tables():
     """Name every table that the configuration makes: what it is told, and the files and metrics that it reads."""
     sft = [run for run in settings.runs if run.sft]
-    evaluated = dict.fromkeys(run.model for run in settings.runs if run.evaluation)
     judging = dict.fromkeys(judge for run in settings.runs for judge in run.judges)
-    models = sampling_of(settings.models[name] for name in evaluated)
+    models = sampling_of(settings.models[name] for name in EVALUATED_MODELS)
     judges = sampling_of(settings.judges[name] for name in judging)
     hyperparameters = [
         labels_of(run) | {"steps": run.rl.steps, "learning_rate": run.rl.learning_rate, "max_tokens": run.max_tokens}

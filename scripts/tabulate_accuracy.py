@@ -8,7 +8,6 @@ from candor.report import layout
 from candor.report.accuracy_tables import accuracy, accuracy_table, category
 from candor.report.tables import confidence_metrics, read_metrics
 from candor.schemes import build
-from candor.tables import write_text
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -16,9 +15,7 @@ def main(arguments: argparse.Namespace) -> None:
     categories = {name: category(build(name, definitions)) for name in arguments.schemes}
     frame = accuracy(confidence_metrics(read_metrics(arguments.metrics)), categories)
     tables = [accuracy_table(frame)]
-    write_text(frame.write_csv(), arguments.csv)
-    write_text(layout.markdown(tables), arguments.markdown)
-    write_text(layout.latex(tables), arguments.latex)
+    layout.write(frame, tables, arguments)
 
 
 if __name__ == "__main__":
@@ -28,7 +25,5 @@ if __name__ == "__main__":
     )
     parser.add_argument("--schemes", required=True, nargs="+", metavar="SCHEME", help="that the model was trained with")
     parser.add_argument("--definitions", default="{}", metavar="JSON", help="definitions of those not in table 1")
-    parser.add_argument("--csv", required=True)
-    parser.add_argument("--markdown", required=True)
-    parser.add_argument("--latex", required=True)
+    layout.add_outputs(parser)
     commands.run(main, parser)

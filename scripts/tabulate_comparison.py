@@ -40,7 +40,5 @@ if __name__ == "__main__":
     )
     parser.add_argument("--abstentions", nargs="*", default=[], metavar="CSV", help="rates of abstention, where judged")
     parser.add_argument("--printed", required=True, type=Path, metavar="DIR", help="folder of the paper's tables")
-    parser.add_argument("--csv", required=True)
-    parser.add_argument("--markdown", required=True)
-    parser.add_argument("--latex", required=True)
+    layout.add_outputs(parser)
     commands.run(main, parser)

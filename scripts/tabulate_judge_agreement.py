@@ -28,10 +28,7 @@ def main(arguments: argparse.Namespace) -> None:
                 names = (run["model"], run["dataset"], judge, other, difficulty)
                 rows.append((*names, found["observed"], found["kappa"], found["n"]))
     table = pl.DataFrame(rows, JUDGE_AGREEMENT, orient="row")
-    tables.write_text(table.write_csv(), arguments.csv)
-    laid_out = [judge_agreement_table(table)]
-    tables.write_text(layout.markdown(laid_out), arguments.markdown)
-    tables.write_text(layout.latex(laid_out), arguments.latex)
+    layout.write(table, [judge_agreement_table(table)], arguments)
 
 
 if __name__ == "__main__":
@@ -42,7 +39,5 @@ if __name__ == "__main__":
     parser.add_argument(
         "--judgements", required=True, nargs="+", metavar="PARQUET", help="by run, then by judge, then by variant"
     )
-    parser.add_argument("--csv", required=True)
-    parser.add_argument("--markdown", required=True)
-    parser.add_argument("--latex", required=True)
+    layout.add_outputs(parser)
     commands.run(main, parser)

@@ -10,7 +10,6 @@ import polars as pl
 from candor import commands
 from candor.report import layout, mcq_frames, mcq_tables
 from candor.report.tables import read_metrics
-from candor.tables import write_text
 
 KINDS = ("details", "variance_ratios", "scores_by_fewshot", "extraction_rates", "costs", "shortcut_effects", "sampling")
 
@@ -51,9 +50,7 @@ def main(arguments: argparse.Namespace) -> None:
         case "sampling":
             frame = pl.DataFrame(json.loads(arguments.sampling), infer_schema_length=None)
             tables = [mcq_tables.sampling(frame)]
-    write_text(frame.write_csv(), arguments.csv)
-    write_text(layout.markdown(tables), arguments.markdown)
-    write_text(layout.latex(tables), arguments.latex)
+    layout.write(frame, tables, arguments)
 
 
 if __name__ == "__main__":
@@ -63,7 +60,5 @@ if __name__ == "__main__":
     parser.add_argument("--printed", required=True, type=Path, metavar="DIR", help="folder of the paper's tables")
     parser.add_argument("--as-printed", action="store_true", help="details: also without the original run (table 5)")
     parser.add_argument("--sampling", metavar="JSON", help="sampling: [{model, temperature, top_k, top_p}, ...]")
-    parser.add_argument("--csv", required=True)
-    parser.add_argument("--markdown", required=True)
-    parser.add_argument("--latex", required=True)
+    layout.add_outputs(parser)
     commands.run(main, parser)

@@ -53,7 +53,5 @@ if __name__ == "__main__":
     parser.add_argument(
         "--metrics", nargs="*", default=[], metavar="JSON", help="of the runs that `measured` says, in their order"
     )
-    parser.add_argument("--csv", required=True)
-    parser.add_argument("--markdown", required=True)
-    parser.add_argument("--latex", required=True)
+    layout.add_outputs(parser)
     commands.run(main, parser)

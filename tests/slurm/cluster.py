@@ -10,6 +10,7 @@ inside of a job, since Snakemake takes SLURM_* out of its environment. `stop` ta
 
 import argparse
 import os
+import pwd
 import secrets
 import shutil
 import signal
@@ -213,6 +214,11 @@ def find(program: str) -> str | None:
     return shutil.which(program, path=os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin")))
 
 
+def user() -> str:
+    """Return who runs this, as whom the daemons run too."""
+    return pwd.getpwuid(os.geteuid()).pw_name
+
+
 def write_configuration(folder: Path) -> None:
     """Write a folder's configuration anew, with free ports; keep its database."""
     for name in ("state", "spool", "database"):
@@ -225,7 +231,7 @@ def write_configuration(folder: Path) -> None:
     values = {
         "folder": folder,
         "host": socket.gethostname().split(".")[0],
-        "user": subprocess.run(["id", "-un"], check=True, capture_output=True, text=True).stdout.strip(),
+        "user": user(),
         "password": password.read_text(),
         **dict(zip(("slurmctld_port", "slurmd_port", "slurmdbd_port", "mariadb_port"), ports, strict=True)),
     }
@@ -278,16 +284,15 @@ def start_munged(folder: Path) -> None:
 
 def start_mariadbd(folder: Path) -> None:
     database = folder / "database"
-    user = subprocess.run(["id", "-un"], check=True, capture_output=True, text=True).stdout.strip()
     if not (database / "mysql").exists():
         subprocess.run(
             [
                 "mariadb-install-db",
                 "--no-defaults",
                 f"--datadir={database}",
-                f"--user={user}",
+                f"--user={user()}",
                 "--auth-root-authentication-method=socket",
-                f"--auth-root-socket-user={user}",
+                f"--auth-root-socket-user={user()}",
                 "--skip-test-db",
             ],
             check=True,
@@ -302,7 +307,7 @@ def start_mariadbd(folder: Path) -> None:
         f"--pid-file={folder}/mariadbd.own.pid",
         "--bind-address=127.0.0.1",
         f"--port={(folder / 'mariadb.port').read_text()}",
-        f"--user={user}",
+        f"--user={user()}",
     )
     grant = (
         "CREATE DATABASE IF NOT EXISTS slurm; "
@@ -310,7 +315,7 @@ def start_mariadbd(folder: Path) -> None:
         f"CREATE USER IF NOT EXISTS slurm@localhost IDENTIFIED BY '{(folder / 'database.password').read_text()}'; "
         "GRANT ALL ON slurm.* TO slurm@'127.0.0.1'; GRANT ALL ON slurm.* TO slurm@localhost;"
     )
-    client = ["mariadb", "--no-defaults", f"--socket={folder}/mariadb.socket", f"--user={user}"]
+    client = ["mariadb", "--no-defaults", f"--socket={folder}/mariadb.socket", f"--user={user()}"]
     wait_for(
         lambda: subprocess.run(client, input=grant, capture_output=True, text=True).returncode == 0, "mariadbd", folder
     )
@@ -321,8 +326,7 @@ def start_slurmdbd(folder: Path) -> None:
     wait_for(lambda: slurm(folder, "sacctmgr", "--noheader", "show", "cluster").returncode == 0, "slurmdbd", folder)
     slurm(folder, "sacctmgr", "--immediate", "add", "cluster", "candor")
     slurm(folder, "sacctmgr", "--immediate", "add", "account", "candor")
-    user = subprocess.run(["id", "-un"], check=True, capture_output=True, text=True).stdout.strip()
-    slurm(folder, "sacctmgr", "--immediate", "add", "user", user, "account=candor")
+    slurm(folder, "sacctmgr", "--immediate", "add", "user", user(), "account=candor")
 
 
 def start_slurmctld(folder: Path) -> None:

@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 _JOB = re.compile(r"^(?:local)?rule (\w+):\n((?: {4}.*\n)+)", re.MULTILINE)
+_BENCHMARKS = Path("results/benchmarks")
+_NUMBERS = ("jobs", "gpu_jobs", "hours", "gpu_hours", "measured")
+"""Of a stage, in its order."""
 _COLUMNS = ("jobs", "of them on a GPU", "hours", "GPU hours", "estimated from")
 
 
@@ -107,10 +110,13 @@ def estimate(planned: Sequence[Job], every: Sequence[Job], folder: Path) -> dict
 
 
 def _plan(arguments: argparse.Namespace) -> None:
+    if arguments.configfile and not Path(arguments.configfile).exists():
+        raise FileNotFoundError(f"{arguments.configfile}: there is no such configuration")
     if not Path("Snakefile").exists():
         raise FileNotFoundError("no Snakefile here; run `candor plan` in the repository")
     planned = read_jobs(_dry_run(arguments))
-    every = read_jobs(_dry_run(arguments, "--forceall")) if planned else []
+    # A plan takes seconds: of the finished jobs too it is asked for only where there can be any.
+    every = read_jobs(_dry_run(arguments, "--forceall")) if planned and _BENCHMARKS.exists() else []
     stages = estimate(planned, every, Path())
     if arguments.json:
         print(json.dumps({rule: _numbers(stage) for rule, stage in stages.items()}, indent=2))
@@ -118,24 +124,12 @@ def _plan(arguments: argparse.Namespace) -> None:
     if not stages:
         print("Nothing is left to be run.")
         return
-    rows = [(rule, *_texts(stage)) for rule, stage in stages.items()]
-    total = Stage()
-    for stage in stages.values():
-        total.jobs += stage.jobs
-        total.gpu_jobs += stage.gpu_jobs
-        total.hours += stage.hours
-        total.gpu_hours += stage.gpu_hours
-        total.measured += stage.measured
-        total.finished |= stage.finished
-    rows.append(("total", *_texts(total)))
-    widths = [max(len(row[column]) for row in [("", *_COLUMNS), *rows]) for column in range(len(_COLUMNS) + 1)]
-    for row in [("", *_COLUMNS), *rows]:
-        first, *others = row
-        print(
-            "  ".join(
-                (first.ljust(widths[0]), *(text.rjust(width) for text, width in zip(others, widths[1:], strict=True)))
-            )
-        )
+    total = Stage(*(sum(getattr(stage, name) for stage in stages.values()) for name in _NUMBERS))
+    total.finished = set().union(*(stage.finished for stage in stages.values()))
+    rows = [("", *_COLUMNS), *((rule, *_texts(stage)) for rule, stage in stages.items()), ("total", *_texts(total))]
+    first, *others = (max(map(len, column)) for column in zip(*rows, strict=True))
+    for rule, *texts in rows:
+        print(rule.ljust(first), *(text.rjust(width) for text, width in zip(texts, others, strict=True)), sep="  ")
 
 
 def _dry_run(arguments: argparse.Namespace, *options: str) -> str:
@@ -144,7 +138,8 @@ def _dry_run(arguments: argparse.Namespace, *options: str) -> str:
         command += ["--configfile", arguments.configfile]
     result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if result.returncode:
-        raise ValueError(f"Snakemake has no plan: {result.stdout.strip()[-2000:]}")
+        said = result.stdout.rpartition("Building DAG of jobs...")[2]  # above it is a header
+        raise ValueError(f"Snakemake has no plan: {said.strip()[-2000:]}")
     return result.stdout
 
 
@@ -161,8 +156,7 @@ def _hours(path: Path) -> float:
 
 
 def _numbers(stage: Stage) -> dict[str, Any]:
-    names = ("jobs", "gpu_jobs", "hours", "gpu_hours", "measured")
-    return {name: getattr(stage, name) for name in names} | {"finished": len(stage.finished)}
+    return {name: getattr(stage, name) for name in _NUMBERS} | {"finished": len(stage.finished)}
 
 
 def _texts(stage: Stage) -> tuple[str, ...]:

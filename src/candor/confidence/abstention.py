@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from candor.bootstrap import generator, interval, resample
+from candor.confidence.metrics import by_difficulty
 from candor.vocabulary import ABSTENTION_LABELS, DIFFICULTIES
 
 RATES = ("unanswerable", "other", "total")
@@ -39,12 +40,8 @@ def measure(
         ValueError: there are no rows, a row is there twice, or a label or a difficulty is unknown.
     """
     _check(judgements)
-    present = [difficulty for difficulty in DIFFICULTIES if (judgements["difficulty"] == difficulty).any()]
-    groups = {"all": judgements}
-    if len(present) > 1:
-        groups |= {difficulty: judgements.filter(pl.col("difficulty") == difficulty) for difficulty in present}
     measured = {}
-    for difficulty, group in groups.items():
+    for difficulty, group in by_difficulty(judgements).items():
         counts = _question_counts(group)
         rates = _rates(counts.sum(axis=0))
         resampled = _rates(resample(counts, resamples, generator(seed, f"{name}/{difficulty}")))
@@ -80,26 +77,20 @@ def agreement(left: pl.DataFrame, right: pl.DataFrame) -> dict[str, dict[str, fl
         raise ValueError(
             f"two judges judged {len(left)} and {len(right)} answers, of which {len(pairs)} are the same; judge them anew"
         )
-    read = pairs.filter(pl.all_horizontal(pl.col("left", "right").is_in(ABSTENTION_LABELS))).with_columns(
-        pl.col("left", "right")
-        .cast(pl.Enum(ABSTENTION_LABELS))
-        .to_physical()  # texts take scikit-learn several times longer
-    )
-    present = [difficulty for difficulty in DIFFICULTIES if (pairs["difficulty"] == difficulty).any()]
-    groups = {"all": read}
-    if len(present) > 1:
-        groups |= {difficulty: read.filter(pl.col("difficulty") == difficulty) for difficulty in present}
-    return {difficulty: _agreement(group) for difficulty, group in groups.items()}
+    return {difficulty: _agreement(group) for difficulty, group in by_difficulty(pairs).items()}
 
 
 def _agreement(pairs: pl.DataFrame) -> dict[str, float | int | None]:
     from sklearn.metrics import cohen_kappa_score
 
-    if pairs.is_empty():
+    read = pairs.filter(pl.all_horizontal(pl.col("left", "right").is_in(ABSTENTION_LABELS)))
+    if read.is_empty():
         return {"observed": None, "kappa": None, "n": 0}
-    constant = pl.concat([pairs["left"], pairs["right"].alias("left")]).n_unique() == 1
-    kappa = None if constant else float(cohen_kappa_score(pairs["left"], pairs["right"]))
-    return {"observed": float((pairs["left"] == pairs["right"]).mean()), "kappa": kappa, "n": pairs.height}
+    # As numbers: texts take scikit-learn several times longer.
+    left, right = (read[judge].cast(pl.Enum(ABSTENTION_LABELS)).to_physical() for judge in ("left", "right"))
+    constant = pl.concat([left, right.alias("left")]).n_unique() == 1
+    kappa = None if constant else float(cohen_kappa_score(left, right))
+    return {"observed": float((left == right).mean()), "kappa": kappa, "n": len(read)}
 
 
 def _question_counts(judgements: pl.DataFrame) -> np.ndarray:

@@ -49,12 +49,8 @@ def measure(grades: pl.DataFrame, seed: int, name: str, resamples: int = 1000, l
     if resamples < 1 or not 0 < level < 1:
         raise ValueError(f"resamples must be at least 1 and level within (0, 1); found {resamples} and {level}")
     _check(grades)
-    present = [difficulty for difficulty in DIFFICULTIES if (grades["difficulty"] == difficulty).any()]
-    groups = {"all": grades}
-    if len(present) > 1:
-        groups |= {difficulty: grades.filter(pl.col("difficulty") == difficulty) for difficulty in present}
     measured = {}
-    for difficulty, group in groups.items():
+    for difficulty, group in by_difficulty(grades).items():
         counts = question_counts(group)
         total = counts.sum(axis=0)
         resampled = metrics_of(resample(counts, resamples, generator(seed, f"{name}/{difficulty}")))
@@ -68,6 +64,13 @@ def measure(grades: pl.DataFrame, seed: int, name: str, resamples: int = 1000, l
             "calibration": calibration_bins(total),
         }
     return measured
+
+
+def by_difficulty(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Part rows by their difficulty: `all` of them, then each difficulty, where there is more than one (paper F.1)."""
+    parts = {difficulty: frame.filter(pl.col("difficulty") == difficulty) for difficulty in DIFFICULTIES}
+    present = {difficulty: part for difficulty, part in parts.items() if len(part)}
+    return {"all": frame} | (present if len(present) > 1 else {})
 
 
 def question_counts(grades: pl.DataFrame) -> np.ndarray:

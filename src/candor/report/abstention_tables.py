@@ -7,9 +7,8 @@ import polars as pl
 
 from candor.confidence.abstention import RATES
 from candor.report.layout import Cell, Table, number
-from candor.report.tables import DIGITS, scheme_label
-from candor.schemes import SPECTRUM
-from candor.vocabulary import BASELINES, DIFFICULTIES, is_scheme_name, parse_scheme_name
+from candor.report.tables import DIGITS, scheme_cell, section
+from candor.vocabulary import BASELINES, DIFFICULTIES
 
 KEYS = ("model", "dataset", "judge", "scheme", "difficulties")
 """What a file of `measure_abstention` has."""
@@ -94,7 +93,7 @@ def abstention_tables(frame: pl.DataFrame) -> list[Table]:
                 for difficulty in shown
                 for rate in _HEADINGS
             ]
-            rows.append([_name(scheme), *figures])
+            rows.append([scheme_cell(scheme), *figures])
             above = scheme
         groups = [("", 1), *((_DIFFICULTY_LABELS[difficulty], len(_HEADINGS)) for difficulty in shown)]
         title = f"{model} on {dataset}: abstention, judged by {judge}"
@@ -143,12 +142,12 @@ def accuracy_and_abstention_table(frame: pl.DataFrame) -> Table:
     rows: list[list[Cell] | None] = []
     schemes = frame["scheme"].unique(maintain_order=True).to_list()
     for group in ("baseline", "other", "spectrum"):
-        members = [scheme for scheme in schemes if _group(scheme) == group]
+        members = [scheme for scheme in schemes if section(scheme) == group]
         if rows and members:
             rows.append(None)
         rows += [
             [
-                _name(scheme),
+                scheme_cell(scheme),
                 *(
                     number(cells.get((model, scheme, difficulty), {}).get(quantity), DIGITS)
                     for model in models
@@ -180,17 +179,6 @@ def judge_agreement_table(frame: pl.DataFrame) -> Table:
         )
     note = "Over all variants of a run; judgements that could not be read are left out. Not in the paper."
     return Table("Agreement of the judges of abstention", heads, rows, note)
-
-
-def _name(scheme: str) -> Cell:
-    return Cell(scheme_label(scheme), latex=scheme_label(scheme, latex=True))
-
-
-def _group(scheme: str) -> str:
-    if scheme in BASELINES:
-        return "baseline"
-    family = parse_scheme_name(scheme)[0] if is_scheme_name(scheme) else scheme
-    return "spectrum" if scheme in SPECTRUM or family in ("overconfidence", "underconfidence") else "other"
 
 
 def _row(rates: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from candor.report.layout import LATEX_ESCAPES, Cell, Table
-from candor.report.tables import marked, scheme_label
+from candor.report.tables import marked, scheme_cell, scheme_label
 from candor.schemes import Scheme, classify
 from candor.vocabulary import DIFFICULTIES, LEVELS, confidence_of
 
@@ -66,8 +66,7 @@ def accuracy_table(frame: pl.DataFrame) -> Table:
     found = {tuple(row[:3]): row[3] for row in frame.select("dataset", "difficulty", "scheme", "accuracy").iter_rows()}
     columns = [marked("accuracy", [found.get((*key, scheme)) for scheme in schemes]) for key in keys]
     rows: list[list[Cell] | None] = [
-        [Cell(scheme_label(scheme), latex=scheme_label(scheme, latex=True)), *cells]
-        for scheme, *cells in zip(schemes, *columns, strict=True)
+        [scheme_cell(scheme), *cells] for scheme, *cells in zip(schemes, *columns, strict=True)
     ]
     for index, (above, below) in reversed(list(enumerate(pairwise(schemes.values()), 1))):
         if above != below:

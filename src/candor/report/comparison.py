@@ -8,7 +8,7 @@ import polars as pl
 
 from candor.confidence.metrics import METRICS
 from candor.report.layout import Cell, Table, number
-from candor.report.tables import DIGITS, HEADINGS, scheme_label
+from candor.report.tables import DIGITS, HEADINGS, scheme_cell
 from candor.vocabulary import DIFFICULTIES
 
 CELL = ("model", "dataset", "judge", "difficulty", "scheme", "metric")
@@ -280,7 +280,7 @@ def _side_by_side(part: pl.DataFrame) -> Table:
     return Table(
         title,
         [*map(Cell, heads)],
-        [[_name(name), *(cells[column] for column in columns)] for name, cells in rows.items()],
+        [[scheme_cell(name), *(cells[column] for column in columns)] for name, cells in rows.items()],
         "Ours, and in brackets ours less the printed value. Bold: the printed value lies outside our interval.",
     )
 
@@ -305,15 +305,11 @@ def _bounds(part: pl.DataFrame) -> Table:
         f"F.4: {part['model'][0]} on {part['dataset'][0]}, rates of invalid format",
         [*map(Cell, heads)],
         [
-            [_name(name), *(cell for column in columns for cell in cells.get(column, empty))]
+            [scheme_cell(name), *(cell for column in columns for cell in cells.get(column, empty))]
             for name, cells in rows.items()
         ],
         "Bold: ours is beyond the paper's bound.",
     )
-
-
-def _name(name: str) -> Cell:
-    return Cell(scheme_label(name), latex=scheme_label(name, latex=True))
 
 
 def _difference(row: Mapping[str, Any]) -> Cell:

@@ -1,7 +1,12 @@
 """Tables as a page shows them, in Markdown and in LaTeX (package booktabs)."""
 
+import argparse
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+import polars as pl
+
+from candor.tables import write_text
 
 LATEX_ESCAPES = str.maketrans(
     {
@@ -81,6 +86,19 @@ def latex(tables: Iterable[Table]) -> str:
         lines += [r"\midrule" if row is None else _latex_row(row) for row in table.rows]
         lines += [r"\bottomrule", r"\end{tabular}", rf"\end{{{kind}}}", ""]
     return "\n".join(lines)
+
+
+def add_outputs(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name a table's three files to a script's parser."""
+    for name in ("csv", "markdown", "latex"):
+        parser.add_argument(f"--{name}", required=True)
+
+
+def write(frame: pl.DataFrame, tables: Sequence[Table], files: argparse.Namespace) -> None:
+    """Write a frame as CSV, unrounded, and the tables that show it as Markdown and LaTeX, to the files of `add_outputs`."""
+    write_text(frame.write_csv(), files.csv)
+    write_text(markdown(tables), files.markdown)
+    write_text(latex(tables), files.latex)
 
 
 def _markdown_row(cells: Sequence[Cell]) -> str:

@@ -71,6 +71,16 @@ def scheme_label(name: str, latex: bool = False) -> str:
     return f"{family.capitalize()}-{numerator}/{denominator}"
 
 
+def scheme_cell(name: str) -> Cell:
+    """Return the cell that names a scheme or baseline."""
+    return Cell(scheme_label(name), latex=scheme_label(name, latex=True))
+
+
+def section(name: str) -> str:
+    """Tell where the paper's tables have a scheme, between lines (F.1): `baseline`, `other`, or `spectrum` (R_spec)."""
+    return "baseline" if name in BASELINES else "spectrum" if spectrum_place(name) else "other"
+
+
 def read_metrics(
     paths: Iterable[str | Path], keys: Collection[str] = ("model", "dataset", "scheme", "difficulties")
 ) -> list[dict[str, Any]]:
@@ -128,9 +138,9 @@ def confidence_metrics_tables(frame: pl.DataFrame) -> list[Table]:
         rows: list[list[Cell] | None] = []
         above = None
         for scheme, cells in zip(part["scheme"], _cells(part), strict=True):
-            if above is not None and _section(above) != _section(scheme):
+            if above is not None and section(above) != section(scheme):
                 rows.append(None)
-            rows.append([Cell(scheme_label(scheme), latex=scheme_label(scheme, latex=True)), *cells])
+            rows.append([scheme_cell(scheme), *cells])
             above = scheme
         tables.append(Table(f"{model} on {dataset}: {_subset(difficulty)}", _HEADS, rows, _note(part)))
     return tables
@@ -166,10 +176,6 @@ def _row(measured: Mapping[str, Any]) -> dict[str, Any]:
         **{f"{metric}_{end}": measured[metric][end] for metric in METRICS for end in ("low", "high")},
         **{name: measured[name] for name in ("n_questions", "n_samples")},
     }
-
-
-def _section(scheme: str) -> str:
-    return "baseline" if scheme in BASELINES else "spectrum" if spectrum_place(scheme) else "other"
 
 
 def _subset(difficulty: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from candor.report.layout import Cell, Table
-from candor.report.tables import scheme_label
+from candor.report.tables import scheme_cell
 from candor.training.watchers import format_at_evaluation, watch
 
 VALID = "valid"
@@ -148,7 +148,7 @@ def training_flags_table(frame: pl.DataFrame, sentences: bool) -> Table:
         [
             Cell(row["model"]),
             Cell(row["dataset"]),
-            Cell(scheme_label(row["scheme"]), latex=scheme_label(row["scheme"], latex=True)),
+            scheme_cell(row["scheme"]),
             Cell(f"{row['attempt']}{' (evaluated)' if row['evaluated'] else ''}"),
             Cell(row["finding"]),
             Cell("-" if row["step"] is None else str(row["step"])),
