@@ -2,9 +2,11 @@
 # Written by `make lock` from controller.txt: what conda's environment lacks, by pip.
 set -euo pipefail
 python -m pip install --no-deps --requirement /dev/stdin <<'LOCK'
+aiobotocore==3.10.0
 aiohappyeyeballs==2.7.1
 aiohttp==3.14.5
 aiohttp-retry==2.9.1
+aioitertools==0.13.0
 aiosignal==1.4.0
 amqp==5.4.2
 annotated-types==0.8.0
@@ -16,6 +18,9 @@ atpublic==9.0.0
 attrs==26.1.0
 billiard==4.3.2
 black==26.10.1
+blinker==1.9.0
+boto3==1.43.117
+botocore==1.43.117
 celery==5.6.3
 certifi==2026.10.19.post1
 cffi==2.1.1
@@ -44,12 +49,15 @@ dvc-data==3.18.3
 dvc-http==2.32.0
 dvc-objects==5.2.0
 dvc-render==1.0.2
+dvc-s3==3.3.0
 dvc-studio-client==0.23.0
 dvc-task==0.40.2
 entrypoints==0.4.2
 execnet==2.1.2
 fastjsonschema==2.22.3
 filelock==4.3.1
+flask==3.1.3
+flask-cors==6.0.5
 flatten-dict==0.5.0
 flufl-lock==9.2.0
 fonttools==4.68.0
@@ -62,6 +70,7 @@ grandalf==0.8
 greenlet==3.5.6
 grimp==3.20
 gto==1.10.1
+h11==0.16.0
 humanfriendly==10.0
 hydra-core==1.3.8
 hypothesis==6.170.17
@@ -69,8 +78,11 @@ idna==3.20
 immutables==0.21
 import-linter==2.17
 iniconfig==2.3.1
+itables==2.9.1
 iterative-telemetry==0.0.10
+itsdangerous==2.2.0
 jinja2==3.1.6
+jmespath==1.1.0
 joblib==1.6.0
 jsonschema==4.26.0
 jsonschema-specifications==2025.9.1
@@ -81,6 +93,7 @@ markdown-it-py==4.3.0
 markupsafe==3.0.4
 matplotlib==3.11.2
 mdurl==0.1.2
+moto==5.2.6
 mpmath==1.3.0
 multidict==7.2.1
 mypy-extensions==1.2.0
@@ -90,6 +103,7 @@ networkx==3.6.1
 numpy==2.4.6
 omegaconf==2.3.1
 orjson==3.13.0
+outcome==1.3.0.post0
 packaging==25.0
 pandas==3.1.1
 pathspec==1.1.1
@@ -102,6 +116,7 @@ prompt-toolkit==3.0.53
 propcache==0.5.4
 psutil==7.2.2
 pulp==3.3.2
+py-partiql-parser==0.6.3
 pyarrow==26.0.1
 pycparser==3.12
 pydantic==2.14.4
@@ -112,26 +127,32 @@ pygit2==1.21.0
 pygments==2.21.0
 pygtrie==2.6.2
 pyparsing==3.3.3
+pysocks==1.7.1
 pytest==9.2.0
 pytest-xdist==3.8.0
-python-dateutil==4.0.0
+python-dateutil==2.9.0.post0
 python-dotenv==1.2.4
 pytokens==0.4.1
 pyyaml==6.0.4
 referencing==0.37.0
 requests==2.34.2
+responses==0.26.3
 rich==15.0.0
 rpds-py==2026.9.1
 ruamel-yaml==0.19.1
 ruff==0.17.6
+s3fs==2026.9.0
+s3transfer==0.19.3
 scikit-learn==1.9.1
 scipy==1.17.1
 scmrepo==3.6.2
+selenium==4.51.0
 semver==3.1.2
 setuptools==84.2.1
 shfmt-py==4.2.0
 shortuuid==1.0.13
 shtab==1.13.0
+six==1.17.0
 smart-open==7.7.1
 smmap==5.0.3
 snakefmt==2.1.0
@@ -144,6 +165,7 @@ snakemake-interface-logger-plugins==2.1.0
 snakemake-interface-report-plugins==1.3.0
 snakemake-interface-scheduler-plugins==2.0.2
 snakemake-interface-storage-plugins==4.4.1
+sniffio==1.3.1
 sortedcontainers==2.4.0
 sqlalchemy==2.0.58
 sqlmodel==0.0.37
@@ -156,15 +178,20 @@ throttler==1.2.3
 tomlkit==0.15.2
 tqdm==4.70.1
 traitlets==5.16.1
+trio==0.35.0
+trio-websocket==0.12.2
 typing-extensions==4.16.0
 typing-inspection==0.4.5
-tzdata==2026.6
 tzlocal==5.4.5
 urllib3==2.8.0
 vine==5.1.0
 voluptuous==0.16.0
 wcwidth==0.9.4
+websocket-client==1.9.2
+werkzeug==3.1.9
 wrapt==2.5.2
+wsproto==1.3.2
+xmltodict==1.0.4
 yarl==1.25.1
 yte==1.9.4
 zc-lockfile==4.0
