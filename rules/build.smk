@@ -51,7 +51,8 @@ rule build_dataset:
     shell:
         """
         "${params.python}" {input.script:q} --dataset {params.dataset:q} --seed {params.seed:q} \
-            --train {output.train:q} --test {output.test:q} --report {output.report:q} 2>&1 | tee {log:q}
+            --train {output.train:q} --test {output.test:q} --report {output.report:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """
 
 
@@ -75,7 +76,8 @@ rule prepare_model:
         device_environment
     shell:
         """
-        "$MODEL_PYTHON" {input.script:q} --source {params.source:q} --output {output:q} 2>&1 | tee {log:q}
+        "$MODEL_PYTHON" {input.script:q} --source {params.source:q} --output {output:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """
 
 
@@ -101,7 +103,8 @@ rule write_dataset_card:
     shell:
         """
         "$CONTROLLER_PYTHON" {input.script:q} --dataset {params.dataset:q} --report {input.report:q} \
-            --output {output:q} 2>&1 | tee {log:q}
+            --output {output:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """
 
 
@@ -127,5 +130,6 @@ rule write_model_card:
     shell:
         """
         "$CONTROLLER_PYTHON" {input.script:q} --settings {params.settings:q} --model {input.model:q} \
-            --output {output:q} 2>&1 | tee {log:q}
+            --output {output:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """

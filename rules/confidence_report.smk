@@ -88,7 +88,8 @@ rule tabulate_confidence_subset:
     shell:
         """
         "$CONTROLLER_PYTHON" {input.script:q} --metrics {input.metrics:q} --difficulty {wildcards.difficulty:q} \
-            --csv {output.csv:q} --markdown {output.markdown:q} --latex {output.latex:q} 2>&1 | tee {log:q}
+            --csv {output.csv:q} --markdown {output.markdown:q} --latex {output.latex:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """
 
 
@@ -118,7 +119,8 @@ rule tabulate_accuracy:
         """
         "$CONTROLLER_PYTHON" {input.script:q} --metrics {input.metrics:q} --schemes {params.schemes:q} \
             --definitions {params.definitions:q} --csv {output.csv:q} --markdown {output.markdown:q} \
-            --latex {output.latex:q} 2>&1 | tee {log:q}
+            --latex {output.latex:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """
 
 
@@ -153,7 +155,8 @@ rule tabulate_comparison:
         """
         "$CONTROLLER_PYTHON" {input.script:q} --metrics {input.metrics:q} --responses {input.responses:q} \
             --response-labels {params.response_labels:q} --abstentions {input.abstentions:q} --printed {PRINTED:q} \
-            --csv {output.csv:q} --markdown {output.markdown:q} --latex {output.latex:q} 2>&1 | tee {log:q}
+            --csv {output.csv:q} --markdown {output.markdown:q} --latex {output.latex:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """
 
 
@@ -206,7 +209,8 @@ rule tabulate_hacked_samples:
         """
         "$CONTROLLER_PYTHON" {input.script:q} --grades {input.grades:q} --questions {input.questions:q} \
             --generations {input.generations:q} --names {params.names:q} --labels {params.labels:q} \
-            --seed {params.seed:q} --csv {output.csv:q} --markdown {output.markdown:q} 2>&1 | tee {log:q}
+            --seed {params.seed:q} --csv {output.csv:q} --markdown {output.markdown:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """
 
 
@@ -236,5 +240,6 @@ rule plot_spectrum:
     shell:
         """
         "$CONTROLLER_PYTHON" {input.script:q} --kind {params.kind:q} --metrics {input.metrics:q} \
-            --title {params.title:q} --svg {output.svg:q} --png {output.png:q} 2>&1 | tee {log:q}
+            --title {params.title:q} --svg {output.svg:q} --png {output.png:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """

@@ -66,5 +66,6 @@ rule generate_answers:
         """
         OMP_NUM_THREADS={threads} "$MODEL_PYTHON" {input.script:q} --model {input.model:q} --questions {input.questions:q} {params.adapter:q} \
             --settings {params.settings:q} --seed {params.seed:q} --work {params.work:q} \
-            --output {output:q} 2>&1 | tee {log:q}
+            --output {output:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """

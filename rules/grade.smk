@@ -49,5 +49,6 @@ rule grade_answers:
     shell:
         """
         "${params.python}" {input.script:q} --questions {input.questions:q} --generations {input.generations:q} \
-            --settings {params.settings:q} --workers {threads} --output {output:q} 2>&1 | tee {log:q}
+            --settings {params.settings:q} --workers {threads} --output {output:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """

@@ -68,7 +68,8 @@ rule prepare_judge:
         judge_environment
     shell:
         """
-        "$MODEL_PYTHON" {input.script:q} --source {params.source:q} --output {output:q} 2>&1 | tee {log:q}
+        "$MODEL_PYTHON" {input.script:q} --source {params.source:q} --output {output:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """
 
 
@@ -101,7 +102,8 @@ rule judge_abstention:
         """
         OMP_NUM_THREADS={threads} "$MODEL_PYTHON" {input.script:q} {params.model:q} --questions {input.questions:q} \
             --grades {input.grades:q} --settings {params.settings:q} --seed {params.seed:q} --work {params.work:q} \
-            --output {output:q} 2>&1 | tee {log:q}
+            --output {output:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """
 
 
@@ -136,5 +138,6 @@ rule measure_abstention:
         "$CONTROLLER_PYTHON" {input.script:q} --judgements {input.judgements:q} --output {output:q} \
             --model {params.model:q} --dataset {params.dataset:q} --judge {params.judge:q} --scheme {params.scheme:q} \
             --name {params.name:q} --seed {params.seed:q} --resamples {params.resamples:q} --level {params.level:q} \
-            2>&1 | tee {log:q}
+            2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """

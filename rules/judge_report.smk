@@ -59,7 +59,8 @@ rule tabulate_abstention:
     shell:
         """
         "$CONTROLLER_PYTHON" {input.script:q} --abstention {input.abstention:q} \
-            --csv {output.csv:q} --markdown {output.markdown:q} --latex {output.latex:q} 2>&1 | tee {log:q}
+            --csv {output.csv:q} --markdown {output.markdown:q} --latex {output.latex:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """
 
 
@@ -94,7 +95,8 @@ rule tabulate_accuracy_and_abstention:
     shell:
         """
         "$CONTROLLER_PYTHON" {input.script:q} --metrics {input.metrics:q} --abstention {input.abstention:q} \
-            --csv {output.csv:q} --markdown {output.markdown:q} --latex {output.latex:q} 2>&1 | tee {log:q}
+            --csv {output.csv:q} --markdown {output.markdown:q} --latex {output.latex:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """
 
 
@@ -131,5 +133,6 @@ rule tabulate_judge_agreement:
     shell:
         """
         "$CONTROLLER_PYTHON" {input.script:q} --runs {params.runs:q} --judgements {input.judgements:q} \
-            --csv {output.csv:q} --markdown {output.markdown:q} --latex {output.latex:q} 2>&1 | tee {log:q}
+            --csv {output.csv:q} --markdown {output.markdown:q} --latex {output.latex:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """

@@ -69,7 +69,8 @@ rule build_benchmark:
     shell:
         """
         "${params.python}" {input.script:q} --benchmark {params.benchmark:q} --seed {params.seed:q} \
-            --items {output.questions:q} --report {output.report:q} 2>&1 | tee {log:q}
+            --items {output.questions:q} --report {output.report:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """
 
 
@@ -99,7 +100,8 @@ rule export_nonsenseqa:
     shell:
         """
         "$CONTROLLER_PYTHON" {input.script:q} --source {params.source:q} --seed {params.seed:q} \
-            --items {input.questions:q} --jsonl {output.jsonl:q} --card {output.card:q} 2>&1 | tee {log:q}
+            --items {input.questions:q} --jsonl {output.jsonl:q} --card {output.card:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """
 
 
@@ -144,5 +146,6 @@ rule generate_mcq_answers:
         """
         OMP_NUM_THREADS={threads} "$MODEL_PYTHON" {input.script:q} --model {input.model:q} --items {input.questions:q} \
             --settings {params.settings:q} --seed {params.seed:q} --work {params.work:q} \
-            --output {output:q} 2>&1 | tee {log:q}
+            --output {output:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """

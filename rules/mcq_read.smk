@@ -74,7 +74,8 @@ rule prepare_embedder:
         "../envs/model-cpu.yaml"
     shell:
         """
-        "$MODEL_PYTHON" {input.script:q} --source {params.source:q} --output {output:q} 2>&1 | tee {log:q}
+        "$MODEL_PYTHON" {input.script:q} --source {params.source:q} --output {output:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """
 
 
@@ -108,7 +109,8 @@ rule match_answers:
         """
         "${params.python}" {input.script:q} --items {input.questions:q} --generations {input.generations:q} \
             --protocol {wildcards.protocol:q} {params.embedder:q} --settings {params.settings:q} --seed {params.seed:q} \
-            --predictions {output.predictions:q} --seconds {output.seconds:q} 2>&1 | tee {log:q}
+            --predictions {output.predictions:q} --seconds {output.seconds:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """
 
 
@@ -146,5 +148,6 @@ rule measure_mcq:
             --generations {input.generations:q} --seconds {input.seconds:q} --output {output:q} \
             --model {params.model:q} --benchmark {params.benchmark:q} --fewshot {wildcards.fewshot:q} \
             --protocol {wildcards.protocol:q} --matcher {params.matcher:q} --name {params.name:q} \
-            --seed {params.seed:q} --resamples {params.resamples:q} --level {params.level:q} 2>&1 | tee {log:q}
+            --seed {params.seed:q} --resamples {params.resamples:q} --level {params.level:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """

@@ -136,7 +136,8 @@ rule tabulate_mcq:
         """
         "$CONTROLLER_PYTHON" {input.script:q} --kind {params.kind:q} {params.as_printed:q} {params.sampling:q} \
             --metrics {input.metrics:q} --printed {PRINTED:q} --csv {output.csv:q} --markdown {output.markdown:q} \
-            --latex {output.latex:q} 2>&1 | tee {log:q}
+            --latex {output.latex:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """
 
 
@@ -164,5 +165,6 @@ rule plot_mcq:
     shell:
         """
         "$CONTROLLER_PYTHON" {input.script:q} --kind {params.kind:q} --metrics {input.metrics:q} \
-            --title {params.title:q} --svg {output.svg:q} --png {output.png:q} 2>&1 | tee {log:q}
+            --title {params.title:q} --svg {output.svg:q} --png {output.png:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """

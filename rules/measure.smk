@@ -37,5 +37,6 @@ rule measure_confidence:
         """
         "$CONTROLLER_PYTHON" {input.script:q} --grades {input.grades:q} --output {output:q} \
             --model {params.model:q} --dataset {params.dataset:q} --scheme {params.scheme:q} --name {params.name:q} \
-            --seed {params.seed:q} --resamples {params.resamples:q} --level {params.level:q} 2>&1 | tee {log:q}
+            --seed {params.seed:q} --resamples {params.resamples:q} --level {params.level:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """

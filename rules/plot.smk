@@ -28,5 +28,6 @@ rule plot_calibration:
     shell:
         """
         "$CONTROLLER_PYTHON" {input.script:q} --metrics {input.metrics:q} --title {params.title:q} \
-            --svg {output.svg:q} --png {output.png:q} 2>&1 | tee {log:q}
+            --svg {output.svg:q} --png {output.png:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """

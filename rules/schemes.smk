@@ -55,7 +55,8 @@ rule classify_schemes:
     shell:
         """
         "$CONTROLLER_PYTHON" {input.script:q} --trained {params.trained:q} --schemes {params.schemes:q} \
-            --output {output:q} 2>&1 | tee {log:q}
+            --output {output:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """
 
 
@@ -83,7 +84,8 @@ rule simulate_schemes:
     shell:
         """
         "$CONTROLLER_PYTHON" {input.script:q} --names {params.names:q} --schemes {params.schemes:q} \
-            --ratios {params.ratios:q} --seed {params.seed:q} --output {output:q} 2>&1 | tee {log:q}
+            --ratios {params.ratios:q} --seed {params.seed:q} --output {output:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """
 
 
@@ -110,7 +112,8 @@ rule tabulate_scheme_properties:
     shell:
         """
         "$CONTROLLER_PYTHON" {input.script:q} --classification {input.classification:q} --printed {input.printed:q} \
-            --csv {output.csv:q} --markdown {output.markdown:q} --latex {output.latex:q} 2>&1 | tee {log:q}
+            --csv {output.csv:q} --markdown {output.markdown:q} --latex {output.latex:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """
 
 
@@ -138,7 +141,8 @@ rule plot_schemes:
     shell:
         """
         "$CONTROLLER_PYTHON" {input.script:q} --names {params.names:q} --schemes {params.schemes:q} \
-            --penalty {output.penalty:q} --bias {output.bias:q} --functions {output.functions:q} 2>&1 | tee {log:q}
+            --penalty {output.penalty:q} --bias {output.bias:q} --functions {output.functions:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """
 
 
@@ -166,5 +170,6 @@ rule plot_simulations:
     shell:
         """
         "$CONTROLLER_PYTHON" {input.script:q} --simulations {input.simulations:q} --classification {input.classification:q} \
-            --ratio {params.ratio:q} --learnt {output.learnt:q} --hacking {output.hacking:q} 2>&1 | tee {log:q}
+            --ratio {params.ratio:q} --learnt {output.learnt:q} --hacking {output.hacking:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """

@@ -27,5 +27,6 @@ rule tabulate_confidence_metrics:
     shell:
         """
         "$CONTROLLER_PYTHON" {input.script:q} --metrics {input.metrics:q} \
-            --csv {output.csv:q} --markdown {output.markdown:q} --latex {output.latex:q} 2>&1 | tee {log:q}
+            --csv {output.csv:q} --markdown {output.markdown:q} --latex {output.latex:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """

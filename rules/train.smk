@@ -80,7 +80,8 @@ rule generate_sft_responses:
         """
         OMP_NUM_THREADS={threads} "$MODEL_PYTHON" {input.script:q} --model {input.model:q} --questions {input.questions:q} \
             --settings {params.settings:q} --seed {params.seed:q} --work {params.work:q} \
-            --output {output:q} 2>&1 | tee {log:q}
+            --output {output:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """
 
 
@@ -115,7 +116,8 @@ rule train_sft:
         OMP_NUM_THREADS={threads} "$MODEL_PYTHON" {input.script:q} --model {input.model:q} --questions {input.questions:q} \
             --responses {input.responses:q} --settings {params.settings:q} --seed {params.seed:q} \
             --work {params.work:q} --adapter {output.adapter:q} --training-log {output.training_log:q} \
-            --effective {output.effective:q} 2>&1 | tee {log:q}
+            --effective {output.effective:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """
 
 
@@ -152,5 +154,6 @@ rule train_rl:
         OMP_NUM_THREADS={threads} "$MODEL_PYTHON" {input.script:q} --model {input.model:q} --questions {input.questions:q} {params.start:q} \
             --settings {params.settings:q} --scheme {params.scheme:q} --seed {params.seed:q} \
             --attempt {wildcards.attempt:q} --work {params.work:q} --adapter {output.adapter:q} \
-            --training-log {output.training_log:q} --effective {output.effective:q} 2>&1 | tee {log:q}
+            --training-log {output.training_log:q} --effective {output.effective:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """

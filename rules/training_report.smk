@@ -93,7 +93,8 @@ rule tabulate_training:
         """
         "$CONTROLLER_PYTHON" {input.script:q} --kind {wildcards.training_table:q} --given {params.given:q} \
             --files {input.files:q} --metrics {input.metrics:q} \
-            --csv {output.csv:q} --markdown {output.markdown:q} --latex {output.latex:q} 2>&1 | tee {log:q}
+            --csv {output.csv:q} --markdown {output.markdown:q} --latex {output.latex:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """
 
 
@@ -152,5 +153,6 @@ rule plot_training:
         """
         "$CONTROLLER_PYTHON" {input.script:q} --kind {wildcards.training_figure:q} --logs {input.logs:q} \
             --runs {params.runs:q} --schemes {params.schemes:q} --title {params.title:q} \
-            --svg {output.svg:q} --png {output.png:q} 2>&1 | tee {log:q}
+            --svg {output.svg:q} --png {output.png:q} 2>&1 \
+            | "$CONTROLLER_PYTHON" -m candor.keep_log {log:q}
         """
