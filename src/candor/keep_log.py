@@ -2,6 +2,7 @@
 
 A terminal shows a progress bar in one line, each state written over the last with a carriage return. The log gets a state
 as a line of its own, at most each half minute, and the last one; so it tells how far a job is, or was when it was killed.
+Its last line says when the job ended, however it did: `candor status` goes by it.
 """
 
 import os
@@ -12,6 +13,8 @@ from pathlib import Path
 
 SECONDS = 30
 """Between two states of one progress bar in the log."""
+ENDED = "--- ended "
+"""What the last line begins with."""
 
 
 class PlainLines:
@@ -62,7 +65,7 @@ def main() -> None:
                     said = said[os.write(1, said) :]
             except OSError:  # nobody looks any longer; the job goes on
                 terminal = False
-        log.write(lines.end())
+        log.write(lines.end() + f"{ENDED}{time.strftime('%Y-%m-%d %H:%M:%S')}\n".encode())
 
 
 if __name__ == "__main__":

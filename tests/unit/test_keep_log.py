@@ -1,5 +1,6 @@
 """What a job says becomes plain lines of a log, and reaches the terminal as it is."""
 
+import re
 import subprocess
 import sys
 
@@ -55,4 +56,4 @@ def test_a_job_reaches_the_terminal_and_the_log(tmp_path, end):
     said = b"broken\n" if end else b""
     assert result.returncode == (1 if end else 0)
     assert result.stdout == b"a\rb\ndone\n" + said
-    assert path.read_bytes() == b"a\nb\ndone\n" + said
+    assert re.fullmatch(rb"a\nb\ndone\n" + said + rb"--- ended \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\n", path.read_bytes())

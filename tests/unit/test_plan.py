@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from candor.cli.plan import Job, estimate, read_jobs
+from candor.cli.jobs import Job, read_jobs
+from candor.cli.plan import estimate
 
 DRY_RUN = """\
 Building DAG of jobs...
@@ -32,7 +33,9 @@ def test_a_dry_run_is_read():
     assert job.wildcards == {"model": "m", "dataset": "math", "scheme": "brier-1", "attempt": "1"}
     assert (job.rule, job.hours, job.gpus) == ("train_rl", 1.5, 1)
     assert job.benchmark == "results/benchmarks/rl/m/math/brier-1/1.tsv"
+    assert (job.log, job.outputs) == ("logs/rl/m/math/brier-1/1.log", ("results/rl/m/math/brier-1/1/adapter",))
     assert (gathering.rule, gathering.benchmark, gathering.gpus) == ("all", "", 0)
+    assert (gathering.log, gathering.outputs) == ("", ())
 
 
 def job(model: str, scheme: str, hours: float = 10.0, gpus: int = 1) -> Job:

@@ -1,5 +1,6 @@
 """What Snakemake plans for a configuration, a target and a change; what runs is a stand-in for the model."""
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -7,6 +8,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 import yaml
+
+from candor.keep_log import ENDED
 
 TABLE = "results/tables/confidence_metrics.csv"
 RUNS = yaml.safe_load((Path(__file__).parents[2] / "config" / "demo.yaml").read_text(encoding="utf-8"))["runs"]
@@ -298,7 +301,9 @@ def test_a_failed_job_says_why_in_the_log_and_asks_for_more_when_retried(built):
         assert second == 2 * first
     assert "train_sft: fails as it was told to" in output
     log = copy / "logs" / "sft" / "smollm2-135m-instruct" / "hotpotqa-modified" / "adapter.log"
-    assert log.read_text() == "train_sft speaks\n"  # of the second try
+    said, ended = log.read_text().splitlines()
+    assert said == "train_sft speaks"  # of the second try
+    assert ended.startswith(ENDED)
 
 
 def test_nothing_is_planned_where_nothing_changed_even_elsewhere(built, plan, tmp_path):
@@ -545,11 +550,14 @@ def test_the_tables_of_settings_need_no_run_and_are_as_printed(clone, run):
         assert others == ({"Llama 3.2 (3B) Instruct", "Llama 3.1 (8B) Instruct"} if "rl" in name else set())
 
 
-def test_candor_plan_counts_what_is_left_by_what_took_how_long(built, run, tmp_path):
+def test_candor_plan_and_status_count_what_is_left(built, run, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(built[0], copy, symlinks=True)
     environment = {"PYTHONPATH": str(copy / "src")}
     assert "Nothing is left" in run(copy, "candor.cli", "plan", **environment).stdout
+    counts = json.loads(run(copy, "candor.cli", "status", "--json", **environment).stdout)
+    assert counts["rules"]["grade_answers"] == {"done": OF_FIRST + 2}
+    assert counts["jobs"] == []
     for name in ("grades", "metrics"):
         (copy / f"results/{name}/smollm2-135m-instruct/hotpotqa-modified").rename(tmp_path / name)
     output = run(copy, "candor.cli", "plan", "measure_all", **environment).stdout
@@ -558,3 +566,9 @@ def test_candor_plan_counts_what_is_left_by_what_took_how_long(built, run, tmp_p
     # Of the other dataset's two variants, whose files are there.
     assert rows["grade_answers"][4:] == ["2", "finished"]
     assert rows["total"][0] == str(2 * OF_FIRST)
+    for log in (copy / "logs/grades/smollm2-135m-instruct/hotpotqa-modified").iterdir():
+        log.write_text(f"grade_answers: no such grader\n{ENDED}2026-12-04 22:00:00\n")
+    status = run(copy, "candor.cli", "status", "measure_all", **environment).stdout
+    assert f"failed: {log.relative_to(copy)}, last word" in status
+    counts = {line.split()[0]: line.split()[1:] for line in status.splitlines() if line.strip()}
+    assert counts["grade_answers"] == [str(OF_FIRST + 2), "2", str(OF_FIRST)]  # jobs, done, failed

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from candor.cli import plan, scheme
+from candor.cli import plan, scheme, status
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -15,6 +15,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(metavar="COMMAND")
     scheme.add_to(commands)
     plan.add_to(commands)
+    status.add_to(commands)
     parsed = parser.parse_args(scheme.join_formulas(sys.argv[1:] if arguments is None else arguments))
     try:
         parsed.run(parsed)

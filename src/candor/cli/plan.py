@@ -2,32 +2,17 @@
 
 import argparse
 import json
-import re
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-_JOB = re.compile(r"^(?:local)?rule (\w+):\n((?: {4}.*\n)+)", re.MULTILINE)
+from candor.cli.jobs import Job, add_options, dry_run
+
 _BENCHMARKS = Path("results/benchmarks")
 _NUMBERS = ("jobs", "gpu_jobs", "hours", "gpu_hours", "measured")
 """Of a stage, in its order."""
 _COLUMNS = ("jobs", "of them on a GPU", "hours", "GPU hours", "estimated from")
-
-
-@dataclass(frozen=True)
-class Job:
-    """A job as Snakemake's dry run tells of it."""
-
-    rule: str
-    wildcards: dict[str, str]
-    benchmark: str
-    """Path of its benchmark file, where it notes its time; empty where it has none."""
-    hours: float
-    """That it asks for."""
-    gpus: int
 
 
 @dataclass
@@ -52,21 +37,8 @@ def add_to(commands: argparse._SubParsersAction) -> None:
         description="Count the jobs that are still to be run, by rule, and estimate their hours: by the finished jobs of the "
         "same rule that are most alike, and where there are none by what a job asks for, which is more than it takes.",
     )
-    parser.add_argument("targets", nargs="*", metavar="TARGET", help="files or rules, as Snakemake takes them [all]")
-    parser.add_argument("--configfile", metavar="FILE", help="in place of config/demo.yaml")
-    parser.add_argument("--json", action="store_true", help="for programs")
+    add_options(parser)
     parser.set_defaults(run=_plan)
-
-
-def read_jobs(output: str) -> list[Job]:
-    """Read the jobs from what `snakemake --dry-run` prints."""
-    jobs = []
-    for rule, said in _JOB.findall(output):
-        lines = dict(line.strip().split(": ", 1) for line in said.splitlines() if ": " in line)
-        wildcards, resources = (_pairs(lines.get(name, "")) for name in ("wildcards", "resources"))
-        hours = float(resources.get("runtime", 0)) / 60
-        jobs.append(Job(rule, wildcards, lines.get("benchmark", ""), hours, int(resources.get("gpu", 0))))
-    return jobs
 
 
 def estimate(planned: Sequence[Job], every: Sequence[Job], folder: Path) -> dict[str, Stage]:
@@ -110,13 +82,9 @@ def estimate(planned: Sequence[Job], every: Sequence[Job], folder: Path) -> dict
 
 
 def _plan(arguments: argparse.Namespace) -> None:
-    if arguments.configfile and not Path(arguments.configfile).exists():
-        raise FileNotFoundError(f"{arguments.configfile}: there is no such configuration")
-    if not Path("Snakefile").exists():
-        raise FileNotFoundError("no Snakefile here; run `candor plan` in the repository")
-    planned = read_jobs(_dry_run(arguments))
+    planned = dry_run(arguments)
     # A plan takes seconds: of the finished jobs too it is asked for only where there can be any.
-    every = read_jobs(_dry_run(arguments, "--forceall")) if planned and _BENCHMARKS.exists() else []
+    every = dry_run(arguments, "--forceall") if planned and _BENCHMARKS.exists() else []
     stages = estimate(planned, every, Path())
     if arguments.json:
         print(json.dumps({rule: _numbers(stage) for rule, stage in stages.items()}, indent=2))
@@ -130,21 +98,6 @@ def _plan(arguments: argparse.Namespace) -> None:
     first, *others = (max(map(len, column)) for column in zip(*rows, strict=True))
     for rule, *texts in rows:
         print(rule.ljust(first), *(text.rjust(width) for text, width in zip(texts, others, strict=True)), sep="  ")
-
-
-def _dry_run(arguments: argparse.Namespace, *options: str) -> str:
-    command = [sys.executable, "-m", "snakemake", *arguments.targets, "--dry-run", "--cores", "1", *options]
-    if arguments.configfile:
-        command += ["--configfile", arguments.configfile]
-    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if result.returncode:
-        said = result.stdout.rpartition("Building DAG of jobs...")[2]  # above it is a header
-        raise ValueError(f"Snakemake has no plan: {said.strip()[-2000:]}")
-    return result.stdout
-
-
-def _pairs(text: str) -> dict[str, str]:
-    return dict(re.findall(r"(\w+)=([^,]*)", text))
 
 
 def _hours(path: Path) -> float:
