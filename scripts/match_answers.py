@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import polars as pl
+from tqdm import tqdm
 
 from candor import commands, tables
 from candor.mcq.matching import Matcher, predict
@@ -25,7 +26,8 @@ def main(arguments: argparse.Namespace) -> None:
         embed = embedding.start(arguments.embedder, settings["device"], settings["prompt"])
         matcher = Matcher(embed, settings["similarity"])
     predicted, seconds = [], []
-    for part in generations.sort("run", maintain_order=True).partition_by("run", maintain_order=True):
+    parts = generations.sort("run", maintain_order=True).partition_by("run", maintain_order=True)
+    for part in tqdm(parts, unit="run"):
         start = time.perf_counter()  # the model's start is not counted
         predicted.append(predict(items, part, PROTOCOLS[arguments.protocol], matcher, arguments.seed))
         seconds.append(time.perf_counter() - start)

@@ -14,6 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
+from tqdm import tqdm
+
 from candor.grading import math_worker
 
 OUTCOMES = ("right", "wrong", "unparsable", "timeout", "error")
@@ -79,8 +81,13 @@ class Workers:
                 except IndexError:  # another thread was faster
                     return
                 outcomes[answer, gold] = worker.compare(answer, gold)
+                progress.update()
 
-        with ThreadPoolExecutor(len(self._workers)) as threads:
+        # A step of RL is done before a bar shows; the answers of a test set are not.
+        with (
+            tqdm(total=len(left), unit="comparison", delay=10) as progress,
+            ThreadPoolExecutor(len(self._workers)) as threads,
+        ):
             list(threads.map(work, self._workers))
         return [outcomes[pair] for pair in zip(answers, golds, strict=True)]
 
