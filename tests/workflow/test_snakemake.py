@@ -202,6 +202,22 @@ def test_every_table_and_figure_of_the_first_paper_is_a_target(fresh, run):
     run(fresh, "snakemake", *wanted, "--dry-run", "--configfile", "config/paper.yaml")
 
 
+def test_every_table_and_figure_has_its_place_in_the_guide_to_the_results(fresh, run):
+    """In docs/results.md, as patterns, none of which is of nothing."""
+    guide = (fresh / "docs" / "results.md").read_text(encoding="utf-8")
+    made = set()
+    for configuration in ("config/demo.yaml", "config/paper.yaml"):
+        plan = run(fresh, "snakemake", "--dry-run", "--configfile", configuration).stdout
+        made |= set(re.findall(r"results/((?:tables|figures)/[^,\s]+)\.(?:csv|svg)", plan))
+    patterns = {}
+    for pattern in re.findall(r"`((?:tables|figures)/\S+)`", guide):
+        listed = re.sub(r"{(\w+(?:,\w+)+)}", lambda found: f"(?:{found[1].replace(',', '|')})", pattern)
+        patterns[pattern] = re.compile(re.sub(r"{\w+}", r"[^_/]+(?:_[^_/]+)?", listed))  # commonsense_qa has one itself
+    missing = {name for name in made if not any(each.fullmatch(name) for each in patterns.values())}
+    assert not missing
+    assert not [pattern for pattern, each in patterns.items() if not any(map(each.fullmatch, made))]
+
+
 def test_a_table_of_one_run_needs_that_run_alone(fresh, run):
     table = "results/tables/confidence_qwen3-4b_deepmath_hard.md"
     output = run(fresh, "snakemake", table, "--dry-run", "--configfile", "config/paper.yaml").stdout
